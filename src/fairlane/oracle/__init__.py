@@ -1,0 +1,1 @@
+"""Exact optima, exact policy values and their certificates."""
