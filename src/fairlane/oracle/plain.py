@@ -39,6 +39,18 @@ class PlainSolution:
     states: int
     values: dict[State, Fraction]
     best: dict[State, tuple[Action, ...]]
+    keeps_age: bool
+
+    def value_at(self, state: State) -> Fraction:
+        """Exact value of a reachable state; 0 of a final one."""
+        return ZERO if is_final(state) else self.values[self._key(state)]
+
+    def optimal_actions(self, state: State) -> tuple[Action, ...]:
+        """Every optimal action of a reachable unfinished state."""
+        return self.best[self._key(state)]
+
+    def _key(self, state: State) -> State:
+        return state if self.keeps_age else tuple(local._replace(age_ms=ZERO) for local in state)
 
 
 def without_age(instance: Instance, state: State) -> State:
@@ -129,4 +141,4 @@ def solve_plain(
         assert top is not None, "every unfinished request of a checked instance can be served"
         values[state] = top
         best[state] = tuple(ties)
-    return PlainSolution(value=values[root], states=len(seen), values=values, best=best)
+    return PlainSolution(value=values[root], states=len(seen), values=values, best=best, keeps_age=bool(instance.objective.age_price))

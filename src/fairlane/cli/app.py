@@ -1,0 +1,45 @@
+"""The tree of commands. Every module named here is light to import; heavy work is imported where it is done."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+from fairlane.cli import catalog, evaluate, solve, verify
+
+
+def build() -> Any:  # a click command; typer does not publish its type
+    """The whole command line as one callable."""
+    app = typer.Typer(
+        name="fairlane",
+        help="Exact optima, certified allocations and counterexamples for request scheduling in LLM inference.",
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
+    app.callback(invoke_without_command=True)(_root)
+    app.command("verify")(verify.command)
+    app.command("solve")(solve.command)
+    app.command("evaluate")(evaluate.command)
+    catalogs = typer.Typer(help="Graph catalogs.", no_args_is_help=True, rich_markup_mode=None)
+    catalogs.command("check")(catalog.check)
+    app.add_typer(catalogs, name="catalog")
+    return typer.main.get_command(app)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"fairlane {version('fairlane')}")
+        raise typer.Exit(0)
+
+
+def _root(
+    context: typer.Context,
+    version: bool = typer.Option(False, "--version", help="Print the version and leave.", callback=_version, is_eager=True),
+) -> None:
+    """Exact optima, certified allocations and counterexamples for request scheduling in LLM inference."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())

@@ -1,0 +1,54 @@
+"""``fairlane evaluate INSTANCE --policy P``: the exact value of one policy and every decision that loses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairlane.cli import output
+
+
+def command(
+    instance: Annotated[Path, typer.Argument(help="An instance file.")],
+    policy: Annotated[str, typer.Option("--policy", help="A built-in policy's name or module:attribute.")],
+    losses: Annotated[int, typer.Option("--losses", min=0, help="How many losing decisions to list.")] = 10,
+    inexact: Annotated[bool, typer.Option("--inexact", help="Take priors that sum to 1 within 1e-12.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Exact value of a policy, its gap to the optimum, and where it loses."""
+    from fairlane.oracle.evaluate import evaluate
+    from fairlane.oracle.solve import solve
+    from fairlane.oracle.verify import VerifyRow, loss_to_json, row_to_json
+    from fairlane.reference.codec import load_instance
+
+    loaded = load_instance(instance, exact=not inexact)
+    rule = output.policies_by_name([policy])[policy]
+    with output.progress("solving") as shown:
+        solution = solve(loaded, on_progress=shown)
+    with output.progress("evaluating") as shown:
+        result = evaluate(loaded, rule, solution=solution, on_progress=shown)
+    if json:
+        row = VerifyRow(instance=loaded, policy=policy, optimum=result.optimum, evaluation=result, failure=None)
+        output.print_json(
+            {
+                **row_to_json(row),
+                "situations": result.situations,
+                "n_losses": result.n_losses,
+                "losses": [loss_to_json(loaded, loss) for loss in result.losses[:losses]],
+                "seconds": result.seconds,
+            }
+        )
+        return
+    from fairlane.cli.tables import losses_table
+
+    terminal = output.console()
+    terminal.print(f"{loaded.name}, policy {policy} ({result.situations:,} situations)")
+    terminal.print(f"  value    {output.brief(result.value)}")
+    terminal.print(f"  optimum  {output.brief(result.optimum)}")
+    terminal.print(f"  gap      {output.brief(result.gap)}  ({output.percent(result.relative_gap)} of the optimum)")
+    if not result.losses:
+        terminal.print("Every decision it can be led to is optimal.")
+    elif losses:
+        terminal.print(losses_table(loaded, result, losses))

@@ -1,0 +1,141 @@
+"""What commands share when they write: JSON documents, numbers for people, progress, policies and instances."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairlane.reference.errors import DataError
+from fairlane.reference.exact import decimal_of, show
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from fairlane.reference.policy import Policy
+
+
+def print_json(document: Mapping[str, object]) -> None:
+    """One document on standard output; numbers that are no finite doubles are refused by construction."""
+    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def exact_pair(value: Fraction) -> dict[str, object]:
+    """An exact number as its text with a decimal beside it."""
+    return {"exact": show(value), "decimal": decimal_of(value)}
+
+
+def brief(value: Fraction, *, digits: int = 6) -> str:
+    """A rational for a table cell: its ratio where that is short, otherwise a decimal, marked where rounded."""
+    text = show(value)
+    if len(text) <= 7:
+        return text
+    decimal = decimal_of(value)
+    if decimal is None:
+        return text
+    shown = f"{decimal:.{digits}g}"
+    return shown if Fraction(shown) == value else f"≈{shown}"
+
+
+def percent(value: Fraction | None) -> str:
+    """A relative gap for a table cell."""
+    if value is None:
+        return "n/a"
+    if value == 0:
+        return "0"
+    shown = float(100 * value)
+    return f"{shown:.2f} %" if shown >= 0.01 else f"{shown:.1e} %"
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A terminal to print tables on; 100 columns or more where the output is no terminal."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() else max(110, shutil.get_terminal_size((110, 24)).columns)
+    return Console(stderr=stderr, width=width, highlight=False, soft_wrap=False)
+
+
+class Progress:
+    """A line on standard error with time left, shown only on a terminal and only after two seconds."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._begun = time.monotonic()
+        self._shown = 0.0
+        self._visible = False
+
+    def __call__(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now - self._begun < 2 or now - self._shown < 0.25 or not sys.stderr.isatty():
+            return
+        self._shown = now
+        self._visible = True
+        elapsed = now - self._begun
+        left = elapsed * (total - done) / done if done else math.nan
+        remaining = "" if math.isnan(left) else f", {left:.0f} s left"
+        sys.stderr.write(f"\r\x1b[2K{self._what}: {done:,} of {total:,}{remaining}")
+        sys.stderr.flush()
+
+    def close(self) -> None:
+        """Wipe the line."""
+        if self._visible:
+            sys.stderr.write("\r\x1b[2K")
+            sys.stderr.flush()
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress line for the length of a block."""
+    line = Progress(what)
+    try:
+        yield line
+    finally:
+        line.close()
+
+
+@contextmanager
+def new_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A directory that appears under its name only when the block has ended well.
+
+    Raises
+    ------
+    DataError
+        The name is taken, or the place cannot be written.
+    """
+    target = Path(path)
+    if target.exists() or target.is_symlink():
+        raise DataError(f"{str(path)!r} exists already; need a directory name that is free")
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        temporary.mkdir(parents=True)
+    except (OSError, ValueError) as error:
+        raise DataError(f"{str(path)!r} cannot be made: {getattr(error, 'strerror', None) or error}") from None
+    try:
+        yield temporary
+        os.rename(temporary, target)
+    except OSError as error:
+        raise DataError(f"{str(path)!r} cannot be written: {error.strerror}") from None
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def policies_by_name(names: list[str] | None) -> dict[str, Policy]:
+    """Policies from names or ``module:attribute``, in order; every built-in one without names.
+
+    Raises
+    ------
+    PolicyError
+        An unknown name, or something that is no policy.
+    """
+    from fairlane import policies
+
+    return {name: policies.load_policy(name) for name in (names or policies.names())}

@@ -1,0 +1,66 @@
+"""``fairlane solve INSTANCE``: the exact optimum of an instance, with its certificate on demand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairlane.cli import output
+
+
+def command(
+    instance: Annotated[Path, typer.Argument(help="An instance file, or a model in DRN format (*.drn).")],
+    worst: Annotated[bool, typer.Option("--worst", help="The worst value over all policies instead.")] = False,
+    certificate: Annotated[Path | None, typer.Option("--certificate", help="Write the certificate here.")] = None,
+    inexact: Annotated[bool, typer.Option("--inexact", help="Take priors that sum to 1 within 1e-12.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Exact optimum over all policies."""
+    if instance.suffix == ".drn":
+        from fairlane.cli.solve_model import solve_model
+
+        solve_model(instance, worst=worst, json=json)
+        return
+    from fairlane.oracle.solve import solve
+    from fairlane.reference.codec import load_instance
+    from fairlane.reference.exact import decimal_of, show
+
+    loaded = load_instance(instance, exact=not inexact)
+    with output.progress("solving") as shown:
+        solution = solve(loaded, sense="min" if worst else "max", on_progress=shown)
+    if certificate is not None:
+        from fairlane.oracle.certificate import write_certificate
+
+        write_certificate(loaded, certificate, sense="min" if worst else "max")
+    exact = solution.value
+    if json:
+        output.print_json(
+            {
+                "instance": loaded.name,
+                "sense": "min" if worst else "max",
+                "value": None if exact is None else show(exact),
+                "decimal": None if exact is None else decimal_of(exact),
+                "lower": solution.lower,
+                "upper": solution.upper,
+                "states": solution.states,
+                "canonical_states": solution.canonical_states,
+                "method": str(solution.method),
+                "certificate": None if certificate is None else str(certificate),
+                "seconds": solution.seconds,
+            }
+        )
+        return
+    terminal = output.console()
+    what = "worst value over all policies" if worst else "optimum over all policies"
+    if exact is not None:
+        terminal.print(f"{what}: {show(exact)}", soft_wrap=True)
+        if exact.denominator != 1:
+            terminal.print(f"                           ≈ {decimal_of(exact)!r}")
+    terminal.print(f"certified bounds: [{solution.lower!r}, {solution.upper!r}]")
+    states = solution.states if solution.states is not None else solution.canonical_states
+    merged = "" if solution.states is not None else ", exchangeable requests merged"
+    terminal.print(f"{states:,} states{merged}; method {solution.method}; {solution.seconds:.3f} s")
+    if certificate is not None:
+        terminal.print(f"certificate written to {certificate}; check it with: fairlane check {certificate} {instance}")
