@@ -1,0 +1,38 @@
+"""Sphinx configuration of the documentation site. Built without network and without system programs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.metadata import version as installed_version
+
+sys.path.insert(0, os.path.abspath("../src"))
+
+project = "fairlane"
+author = "the fairlane authors"
+copyright = "the fairlane authors, Apache-2.0"
+release = installed_version("fairlane")
+version = release
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+]
+myst_enable_extensions = ["colon_fence", "deflist", "fieldlist"]
+myst_heading_anchors = 3
+source_suffix = {".md": "markdown"}
+exclude_patterns = ["_build"]
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+html_theme = "furo"
+html_title = "fairlane"
+html_static_path = ["_static"]
+html_css_files = ["fairlane.css"]
+html_copy_source = False
+# formulas are plain text, so that the site needs no script from elsewhere
