@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from fairlane.cli import catalog, evaluate, solve, verify
+from fairlane.cli import catalog, evaluate, long_run, solve, verify
 
 
 def build() -> Any:  # a click command; typer does not publish its type
@@ -22,6 +22,7 @@ def build() -> Any:  # a click command; typer does not publish its type
     app.command("verify")(verify.command)
     app.command("solve")(solve.command)
     app.command("evaluate")(evaluate.command)
+    app.command("long-run")(long_run.command)
     catalogs = typer.Typer(help="Graph catalogs.", no_args_is_help=True, rich_markup_mode=None)
     catalogs.command("check")(catalog.check)
     app.add_typer(catalogs, name="catalog")
@@ -38,7 +39,9 @@ def _version(wanted: bool) -> None:
 
 def _root(
     context: typer.Context,
-    version: bool = typer.Option(False, "--version", help="Print the version and leave.", callback=_version, is_eager=True),
+    version: bool = typer.Option(
+        False, "--version", help="Print the version and leave.", callback=_version, is_eager=True
+    ),
 ) -> None:
     """Exact optima, certified allocations and counterexamples for request scheduling in LLM inference."""
     if context.invoked_subcommand is None:

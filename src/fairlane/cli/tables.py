@@ -76,8 +76,16 @@ def summary_table(rows: Iterable[VerifyRow]) -> Table:
     by_policy: dict[str, list[VerifyRow]] = {}
     for row in rows:
         by_policy.setdefault(row.policy, []).append(row)
-    table = Table(title="Summary", title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    for heading, justify in (("policy", "left"), ("optimal on", "right"), ("mean gap", "right"), ("worst gap", "right"), ("worst on", "left")):
+    table = Table(
+        title="Summary", title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0), pad_edge=False
+    )
+    for heading, justify in (
+        ("policy", "left"),
+        ("optimal on", "right"),
+        ("mean gap", "right"),
+        ("worst gap", "right"),
+        ("worst on", "left"),
+    ):
         table.add_column(heading, justify="right" if justify == "right" else "left", no_wrap=True)
     for policy, group in by_policy.items():
         done = [row for row in group if row.evaluation is not None]

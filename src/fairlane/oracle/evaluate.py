@@ -13,7 +13,7 @@ value and losses apart and checks that they agree, so a gap never leaves without
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple, Protocol
@@ -190,27 +190,48 @@ def action_of(instance: Instance, view: View, decision: Decision) -> Action:
         raise IdlesWithWork(f"idles with work: nothing to do at {view.now_ms} ms while {waiting}{more} can be served")
     graph, prefill, decode = check_decision(view, decision)
     names = [g.name for g in instance.graphs]
-    return Action(
-        names.index(graph.name), tuple(r.index for r in prefill), tuple(sorted(r.index for r in decode))
-    )
+    return Action(names.index(graph.name), tuple(r.index for r in prefill), tuple(sorted(r.index for r in decode)))
 
 
-class _Sweep:
+class PolicySweep:
     """Successors of a situation under one policy, keeping only what its decisions may depend on."""
 
-    def __init__(self, instance: Instance, policy: Policy) -> None:
-        sees = sees_of(policy)
+    def __init__(
+        self, instance: Instance, policy: Policy, *, keeps_age: bool, keeps_clock: bool, keeps_times: bool
+    ) -> None:
         self.instance = instance
         self.policy = policy
-        self.keeps_age = bool(instance.objective.age_price) or Sees.AGE in sees
-        self.keeps_clock = Sees.NOW in sees or Sees.SERVICE_TIMES in sees
-        self.keeps_times = Sees.SERVICE_TIMES in sees
+        self.keeps_age = keeps_age
+        self.keeps_clock = keeps_clock
+        self.keeps_times = keeps_times
+
+    @classmethod
+    def of(cls, instance: Instance, policy: Policy) -> PolicySweep:
+        """What the policy says it sees, and ages where they have a price."""
+        sees = sees_of(policy)
+        return cls(
+            instance,
+            policy,
+            keeps_age=bool(instance.objective.age_price) or Sees.AGE in sees,
+            keeps_clock=Sees.NOW in sees or Sees.SERVICE_TIMES in sees,
+            keeps_times=Sees.SERVICE_TIMES in sees,
+        )
 
     def start(self) -> Situation:
+        """The situation before the first decision."""
         state = initial_state(self.instance)
         return Situation(state, (None,) * len(state), ZERO, self.policy.initial(self.instance.graphs))
 
-    def follow(self, situation: Situation, view: View, decision: Decision, action: Action, outcome: Outcome) -> Situation:
+    def successors(
+        self, situation: Situation, view: View, decision: Decision, action: Action
+    ) -> Iterator[tuple[Outcome, Situation]]:
+        """Every outcome of an action with the situation after it."""
+        for outcome in step(self.instance, situation.state, action):
+            yield outcome, self._follow(situation, view, decision, action, outcome)
+
+    def _follow(
+        self, situation: Situation, view: View, decision: Decision, action: Action, outcome: Outcome
+    ) -> Situation:
         graph = self.instance.graphs.graphs[action.graph]
         ended = situation.now_ms + graph.duration_ms
         published, consumed = dict(outcome.published), dict(outcome.consumed)
@@ -297,7 +318,7 @@ def evaluate(
     begun = time.perf_counter()
     rule = as_policy(policy)
     optimal: OptimalValues = solution if solution is not None else solve(instance)
-    sweep = _Sweep(instance, rule)
+    sweep = PolicySweep.of(instance, rule)
     levels: dict[int, dict[Situation, _Reach]] = defaultdict(dict)
     start = sweep.start()
     levels[0][start] = _Reach(Fraction(1), 0, ZERO)
@@ -315,9 +336,8 @@ def evaluate(
             for chance, decision in branches(rule.decide(view, situation.memory)):
                 probability = reach.probability * chance
                 action = action_of(instance, view, decision)
-                outcomes = step(instance, situation.state, action)
                 taken = ZERO
-                for outcome in outcomes:
+                for outcome, following in sweep.successors(situation, view, decision, action):
                     value += probability * outcome.probability * outcome.reward
                     final = is_final(outcome.state)
                     taken += outcome.probability * (
@@ -325,7 +345,6 @@ def evaluate(
                     )
                     if final:
                         continue
-                    following = sweep.follow(situation, view, decision, action, outcome)
                     bucket = levels[progress(instance, following.state) - origin]
                     arriving = probability * outcome.probability
                     before = bucket.get(following)

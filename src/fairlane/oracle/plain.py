@@ -141,4 +141,6 @@ def solve_plain(
         assert top is not None, "every unfinished request of a checked instance can be served"
         values[state] = top
         best[state] = tuple(ties)
-    return PlainSolution(value=values[root], states=len(seen), values=values, best=best, keeps_age=bool(instance.objective.age_price))
+    return PlainSolution(
+        value=values[root], states=len(seen), values=values, best=best, keeps_age=bool(instance.objective.age_price)
+    )
