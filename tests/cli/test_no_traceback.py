@@ -58,7 +58,9 @@ values = st.recursive(
 def places(document: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """Every path into a document."""
     out = [path] if path else []
-    items: Any = document.items() if isinstance(document, dict) else enumerate(document) if isinstance(document, list) else ()
+    items: Any = (
+        document.items() if isinstance(document, dict) else enumerate(document) if isinstance(document, list) else ()
+    )
     for key, value in items:
         out += places(value, (*path, key))
     return out

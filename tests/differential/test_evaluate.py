@@ -118,7 +118,13 @@ def test_the_optimal_policy_has_no_loss_and_the_worst_action_has_one() -> None:
         every = list(actions(instance, initial_state(instance)))
         if len(every) > len(solution.optimal_actions(initial_state(instance))):
             bad = next(a for a in every if a not in solution.optimal_actions(initial_state(instance)))
-            lossy = evaluate(instance, _first_optimal(instance, lambda s, bad=bad: (bad,) if s == initial_state(instance) else solution.optimal_actions(s)), solution=solution)
+            lossy = evaluate(
+                instance,
+                _first_optimal(
+                    instance, lambda s, bad=bad: (bad,) if s == initial_state(instance) else solution.optimal_actions(s)
+                ),
+                solution=solution,
+            )
             assert lossy.first_loss is not None
             assert lossy.first_loss.decisions_before == 0
             assert lossy.gap == -lossy.first_loss.advantage

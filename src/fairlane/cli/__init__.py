@@ -31,7 +31,7 @@ def run(arguments: Sequence[str]) -> int:
     from fairlane.cli.app import build
 
     # the parent of every usage error; typer publishes its children only
-    usage_error = typer.BadParameter.__mro__[2]
+    usage_error: type[Exception] = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
     try:
         result = build()(list(arguments), prog_name="fairlane", standalone_mode=False)
         sys.stdout.flush()

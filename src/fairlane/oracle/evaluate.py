@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple, Protocol
 
+from fairlane.oracle.plain import progress
 from fairlane.reference.errors import IdlesWithWork, PolicyError, TooLarge
 from fairlane.reference.exact import as_fraction
 from fairlane.reference.instance import Instance
@@ -37,8 +38,6 @@ from fairlane.reference.policy import (
 )
 from fairlane.reference.state import ZERO, Action, LocalState, State, initial_state, is_final
 from fairlane.reference.step import Outcome, step
-
-from fairlane.oracle.plain import progress
 
 MAX_SITUATIONS = 2_000_000
 KEPT_LOSSES = 100
@@ -276,6 +275,12 @@ class _Reach(NamedTuple):
     now_ms: Fraction
 
 
+def _solved(instance: Instance) -> OptimalValues:
+    from fairlane.oracle.solve import solve
+
+    return solve(instance)
+
+
 def evaluate(
     instance: Instance,
     policy: object,
@@ -313,11 +318,9 @@ def evaluate(
     """
     import time
 
-    from fairlane.oracle.solve import solve
-
     begun = time.perf_counter()
     rule = as_policy(policy)
-    optimal: OptimalValues = solution if solution is not None else solve(instance)
+    optimal = solution if solution is not None else _solved(instance)
     sweep = PolicySweep.of(instance, rule)
     levels: dict[int, dict[Situation, _Reach]] = defaultdict(dict)
     start = sweep.start()

@@ -89,7 +89,11 @@ def test_what_is_written_reads_back_equal(tmp_path: Path) -> None:
         ("requests.1.generated", -1, r"requests\[1\]\.generated is -1; need >= 0"),
         ("requests.0.generated", 1, r"requests\[0\]\.generated is 1 with prompt 5"),
         ("requests.0.prompt", -1, r"requests\[0\]\.prompt is -1; need >= 0"),
-        ("requests.0.acceptance", ["1/2", "3/2"], r"requests\[0\]\.acceptance\[1\] is 3/2; need a probability in \[0, 1\]"),
+        (
+            "requests.0.acceptance",
+            ["1/2", "3/2"],
+            r"requests\[0\]\.acceptance\[1\] is 3/2; need a probability in \[0, 1\]",
+        ),
         ("requests.0.acceptance", "1/2", r"requests\[0\]\.acceptance is '1/2'; need a list"),
         ("requests.0.length_prior", {"1": "1/2"}, r"requests\[0\]\.length_prior sums to 1/2; need a sum of 1"),
         ("requests.0.length_prior", {"01": 1}, r"requests\[0\]\.length_prior has the key '01'"),
@@ -122,7 +126,11 @@ def test_a_request_that_no_graph_can_serve_is_named(tmp_path: Path) -> None:
 
 
 def test_a_prompt_that_ends_with_its_first_output_needs_no_decode_row(tmp_path: Path) -> None:
-    one = {"graphs": GOOD["graphs"][:1], "requests": [{"id": "a", "prompt": 5, "limit": 1}], "objective": {"decode_value": 1}}
+    one = {
+        "graphs": GOOD["graphs"][:1],
+        "requests": [{"id": "a", "prompt": 5, "limit": 1}],
+        "objective": {"decode_value": 1},
+    }
     assert load_instance(write(tmp_path, one)).requests[0].limit == 1
 
 

@@ -30,7 +30,8 @@ def test_number_text_is_read_digit_for_digit(text: str, value: Fraction) -> None
 
 
 @pytest.mark.parametrize(
-    "text", ["", "five", "5 ms", "1/0", "nan", "inf", "-Infinity", "1e61", "1e-61", "1_000", "0x10", "٣", "1/2/3", "1e5/2"]
+    "text",
+    ["", "five", "5 ms", "1/0", "nan", "inf", "-Infinity", "1e61", "1e-61", "1_000", "0x10", "٣", "1/2/3", "1e5/2"],
 )
 def test_text_that_is_no_number_is_refused_with_its_place(text: str) -> None:
     with pytest.raises(InvalidInstance, match=r"^here is "):

@@ -1,0 +1,142 @@
+"""Graphs and requests as arrays of rates: what the compact form of the rate region is built from.
+
+With T_g the duration, B_g the decode rows, D_i(k) the yield of a row of width k and C_g the prefill capacity, a decoding
+request earns D_i(k_g) / T_g tokens per millisecond while it holds a row of g, and a backlogged prompt C_g / T_g while
+it comes first in g. A prompt that comes first takes all the capacity, so the number of prefill lanes does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from fairlane.reference.allocation.rate_table import NumbersLike, read_numbers
+from fairlane.reference.allocation.result import FloatArray, IntArray, frozen
+from fairlane.reference.errors import InvalidInstance
+from fairlane.reference.graph import Catalog, Graph
+from fairlane.reference.request import Request
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GraphProblem:
+    """Checked graph problem; arrays are read-only.
+
+    Parameters
+    ----------
+    catalog : Catalog
+        The graphs.
+    requests : tuple of Request
+        ``prompt`` > 0 means a backlogged prefill, otherwise a decode without a budget.
+    decode_index, prefill_index : ndarray of int64
+        Places of the decoding and of the prefilling requests.
+    decode_rates : ndarray of float64, shape (n_graphs, n_decode)
+        D_i(k_g) / T_g, 0 where the graph has no decode row.
+    decode_rows : ndarray of int64, shape (n_graphs,)
+        B_g.
+    prefill_rates : ndarray of float64, shape (n_graphs,)
+        C_g / T_g.
+    token_values, fairness_weights : ndarray of float64, shape (n_requests,)
+        v >= 0 per token, f > 0.
+    """
+
+    catalog: Catalog
+    requests: tuple[Request, ...]
+    decode_index: IntArray
+    prefill_index: IntArray
+    decode_rates: FloatArray
+    decode_rows: IntArray
+    prefill_rates: FloatArray
+    token_values: FloatArray
+    fairness_weights: FloatArray
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Request ids in request order."""
+        return tuple(request.id for request in self.requests)
+
+
+def read_graph_problem(
+    catalog: Catalog | Iterable[Graph],
+    requests: Iterable[Request],
+    *,
+    token_values: NumbersLike | None = None,
+    fairness_weights: NumbersLike | None = None,
+) -> GraphProblem:
+    """A graph problem from a catalog and requests.
+
+    Raises
+    ------
+    InvalidInstance
+        No request, duplicate ids, a request that no graph serves, or values and weights outside their domain.
+    """
+    graphs = catalog if isinstance(catalog, Catalog) else Catalog(catalog)
+    rows = tuple(requests)
+    if not rows:
+        raise InvalidInstance("requests is empty; need at least one request")
+    ids = tuple(request.id for request in rows)
+    if len(set(ids)) != len(ids):
+        seen: dict[str, int] = {}
+        for i, request_id in enumerate(ids):
+            if request_id in seen:
+                raise InvalidInstance(
+                    f"requests[{i}].id is {request_id!r}, already the id of requests[{seen[request_id]}]; need distinct ids"
+                )
+            seen[request_id] = i
+    decoding = np.array([request.prompt == 0 for request in rows])
+    decode_rows = np.array([graph.decode_capacity for graph in graphs], dtype=np.int64)
+    prefill_rates = np.array([_float(graph.prefill_capacity / graph.duration_ms, graph.name) for graph in graphs])
+    for mask, able, need in (
+        (decoding, bool(decode_rows.any()), "decode_capacity"),
+        (~decoding, bool(prefill_rates.any()), "prefill_capacity"),
+    ):
+        if mask.any() and not able:
+            i = int(np.flatnonzero(mask)[0])
+            phase = "it decodes" if decoding[i] else f"its prompt of {rows[i].prompt} tokens is left"
+            raise InvalidInstance(f"requests[{i}] ({ids[i]!r}) is served by no graph: {phase}; need one with {need} > 0")
+    n = len(rows)
+    return GraphProblem(
+        catalog=graphs,
+        requests=rows,
+        decode_index=np.flatnonzero(decoding),
+        prefill_index=np.flatnonzero(~decoding),
+        decode_rates=frozen(_decode_rates(graphs, [request for request in rows if request.prompt == 0])),
+        decode_rows=decode_rows,
+        prefill_rates=frozen(prefill_rates),
+        token_values=read_numbers(token_values, "token_values", n, default=0.0, ids=ids),
+        fairness_weights=read_numbers(fairness_weights, "fairness_weights", n, default=1.0, positive=True, ids=ids),
+    )
+
+
+def _float(value: Fraction | int, name: str) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise InvalidInstance(f"graph {name!r} has a rate beyond the range of doubles; need a finite rate") from None
+
+
+def _decode_rates(graphs: Catalog, decoding: Sequence[Request]) -> FloatArray:
+    """D_i(k_g) / T_g; D(k) = 1 + sum_{j<k} q_1 ... q_j by running products, all terms nonnegative."""
+    widest = max((graph.width for graph in graphs if graph.decode_capacity), default=1)
+    n_drafts = min(widest - 1, max((len(request.acceptance) for request in decoding), default=0))
+    accepted = np.zeros((len(decoding), n_drafts))
+    known: dict[int, list[float]] = {}
+    for i, request in enumerate(decoding):
+        drafts = request.acceptance[:n_drafts]
+        if drafts:
+            # requests of one template share their tuple; converting 1e5 of them again would cost as much as solving
+            row = known.get(id(request.acceptance))
+            if row is None:
+                row = known[id(request.acceptance)] = [float(q) for q in drafts]
+            accepted[i, : len(row)] = row
+    yields = np.ones((n_drafts + 1, len(decoding)))
+    if n_drafts:
+        np.cumsum(np.cumprod(accepted, axis=1), axis=1, out=accepted)
+        yields[1:] += accepted.T
+    rates = np.zeros((len(graphs), len(decoding)))
+    for g, graph in enumerate(graphs):
+        if graph.decode_capacity:
+            rates[g] = yields[min(graph.width - 1, n_drafts)] * _float(1 / graph.duration_ms, graph.name)
+    return rates
