@@ -1,0 +1,331 @@
+"""Obligations of a proof: stated as text, put to two solvers or two computer algebra systems, replayed in rationals.
+
+Every function returns evidence or raises: :class:`~fairlane.proofs.evidence.Refuted` with the point that refutes,
+:class:`~fairlane.proofs.evidence.Undecided` where the limits were reached. Hypotheses that cannot hold together are
+refused, since anything follows from them, and every divisor is kept off zero by a hypothesis of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import TypeVar
+
+from fairlane.proofs.claims import term as t
+from fairlane.proofs.claims.domain import Domain, Variable
+from fairlane.proofs.claims.expression import Reader
+from fairlane.proofs.claims.powers import split_powers
+from fairlane.proofs.claims.proving import Obligation, prove
+from fairlane.proofs.claims.rational_function import residue_is_zero_flint, residue_is_zero_sympy
+from fairlane.proofs.claims.smtlib import divisor_guards
+from fairlane.proofs.claims.status import STRENGTHS, Outcome, Status, Strength
+from fairlane.proofs.claims.term import Op, Term
+from fairlane.proofs.claims.witness import points, refutes, satisfies, show_point, truth_at
+from fairlane.proofs.evidence import Evidence, EvidenceKind, Refuted, Undecided
+from fairlane.reference.errors import InvalidInstance, Unsupported
+
+Member = TypeVar("Member")
+
+
+def read_variables(text: str) -> tuple[Variable, ...]:
+    """Variables of a text such as ``k in natural, q in unit, x``; without a domain, real.
+
+    Raises
+    ------
+    InvalidInstance
+        An unknown domain, or a name twice.
+    """
+    found: dict[str, Variable] = {}
+    for part in filter(None, (piece.strip() for piece in text.split(","))):
+        name, _, domain = (word.strip() for word in part.partition(" in "))
+        if (domain or "real") not in list(Domain) or not name.isidentifier() or name in found:
+            raise InvalidInstance(f"variables hold {part!r}; need distinct `name` or `name in domain`")
+        found[name] = Variable(name, Domain(domain or "real"))
+    return tuple(found.values())
+
+
+def prove_forall(
+    variables: str, statement: str, *, given: Sequence[str] = (), label: str = "", limit: int | None = None
+) -> Evidence:
+    """Evidence that hypotheses imply a statement for all values of the variables.
+
+    Parameters
+    ----------
+    variables : str
+        Names with domains, ``"A in nonnegative, T in positive"``.
+    statement : str
+        A condition in Python's syntax; ``implies``, ``min``, ``max``, ``abs`` and ``x if c else y`` are understood.
+    given : sequence of str
+        Hypotheses beyond the domains.
+    label : str
+        What is shown, for the reader; the statement itself where left out.
+    limit : int or None
+        z3 resource units; None takes the default.
+
+    Raises
+    ------
+    Refuted
+        A point that satisfies the hypotheses and not the statement, or hypotheses that contradict each other.
+    Undecided
+        Neither proof nor counterexample.
+    """
+    declared = read_variables(variables)
+    read = _reader(declared)
+    hypotheses = tuple(_condition(read, text) for text in given)
+    return _settle(
+        Obligation(hypotheses=hypotheses, statement=_condition(read, statement), variables=declared),
+        label or statement,
+        EvidenceKind.FORALL,
+        limit,
+    )
+
+
+def prove_induction(
+    variables: str,
+    invariant: str,
+    *,
+    over: str,
+    first: int,
+    state: Mapping[str, tuple[str, str]],
+    given: Sequence[str] = (),
+    assume: Sequence[str] = (),
+    label: str = "",
+    limit: int | None = None,
+) -> Evidence:
+    """Evidence that an invariant of a recursion holds for every number of steps.
+
+    Parameters
+    ----------
+    variables : str
+        Every variable with its domain: parameters, the state's own, and inputs that are new in each step.
+    invariant : str
+        A condition over the counter, the state and the parameters, never over inputs.
+    over : str
+        The counter; it need not be among ``variables``.
+    first : int
+        Its first value, >= 0.
+    state : mapping of str to (str, str)
+        For each state variable its first value and its next one; the next value is an expression over the
+        counter, the present state, parameters and inputs.
+    given : sequence of str
+        Hypotheses of every step, over parameters, inputs and the present state.
+    assume : sequence of str
+        Hypotheses over parameters alone, used in the base as well.
+    label : str
+        What is shown.
+    limit : int or None
+        z3 resource units.
+
+    Returns
+    -------
+    Evidence
+        Both obligations; base and step are derived here, so that no author gets the shift wrong.
+
+    Raises
+    ------
+    Refuted, Undecided
+        As for :func:`prove_forall`, for the base or for the step.
+    """
+    declared = read_variables(variables)
+    counter = Variable(over, Domain.COUNT if first >= 1 else Domain.NATURAL)
+    everything = (*(variable for variable in declared if variable.name != over), counter)
+    read = _reader(everything)
+    claim = _condition(read, invariant)
+    start = {name: _number(read, text) for name, (text, _) in state.items()}
+    following = {name: _number(read, text) for name, (_, text) in state.items()}
+    step = {**following, over: t.add(t.variable(over), t.number(1))}
+    at_first = t.substitute(t.substitute(claim, start), {over: t.number(first)})
+    always = tuple(_condition(read, text) for text in assume)
+    free = t.variables(Term(Op.AND, (at_first, *always)))
+    base = _settle(
+        Obligation(hypotheses=always, statement=at_first, variables=tuple(v for v in everything if v.name in free)),
+        f"base {over} = {first}",
+        EvidenceKind.INDUCTION,
+        limit,
+    )
+    onward = _settle(
+        Obligation(
+            hypotheses=(
+                Term(Op.LE, (t.number(first), t.variable(over))),
+                *always,
+                *(_condition(read, text) for text in given),
+                claim,
+            ),
+            statement=t.substitute(claim, step),
+            variables=everything,
+        ),
+        f"step {over} to {over} + 1",
+        EvidenceKind.INDUCTION,
+        limit,
+    )
+    return Evidence(
+        kind=EvidenceKind.INDUCTION,
+        strength=max(base.strength, onward.strength, key=STRENGTHS.index),
+        detail=label or f"{invariant} for all {over} >= {first}",
+        lines=(base.detail, *base.lines, onward.detail, *onward.lines),
+    )
+
+
+def prove_identity(variables: str, left: str, right: str, *, label: str = "") -> Evidence:
+    """Evidence that two rational functions are equal, by one normal form in flint and in SymPy.
+
+    Parameters
+    ----------
+    variables : str
+        Names with domains; domains matter to powers with a variable exponent only.
+    left, right : str
+        Both sides.
+    label : str
+        What is shown.
+
+    Raises
+    ------
+    Refuted
+        A point at which the sides differ.
+    Undecided
+        The residue is not zero and no point refutes, or there is no normal form.
+    """
+    declared = read_variables(variables)
+    read = _reader(declared)
+    equation = Term(Op.EQ, (_number(read, left), _number(read, right)))
+    shown = label or f"{left} == {right}"
+    try:
+        sides = split_powers(equation, {variable.name: variable for variable in declared}).args
+        by_flint, residue = residue_is_zero_flint(*sides)
+        by_sympy = residue_is_zero_sympy(*sides)
+    except Unsupported as error:
+        raise Undecided(f"{shown}: no normal form: {error}") from None
+    if by_flint and by_sympy:
+        guards = tuple(f"assumes {guard}" for guard in divisor_guards(equation))
+        lines = (*guards, "flint: residue 0", "sympy: residue 0")
+        return Evidence(kind=EvidenceKind.IDENTITY, strength=Strength.TWO_SOLVERS, detail=shown, lines=lines)
+    for point in points(declared):
+        if refutes((), equation, declared, point):
+            raise Refuted(f"{shown}: sides differ at {show_point(point)}")
+    raise Undecided(f"{shown}: residue {residue} is not zero, and no point refutes")
+
+
+def refute_forall(
+    variables: str, statement: str, witness: Mapping[str, Fraction | int], *, given: Sequence[str] = (), label: str = ""
+) -> Evidence:
+    """Evidence that a statement does not hold for all values: a point of the hypotheses at which it is false.
+
+    Raises
+    ------
+    Refuted
+        The point is no counterexample.
+    """
+    declared = read_variables(variables)
+    read = _reader(declared)
+    point = {name: Fraction(value) for name, value in witness.items()}
+    shown = label or f"not always {statement}"
+    hypotheses = tuple(_condition(read, text) for text in given)
+    if not satisfies(hypotheses, declared, point):
+        raise Refuted(f"{shown}: the hypotheses do not hold at {show_point(point)}")
+    if truth_at(_condition(read, statement), point) is not False:
+        raise Refuted(f"{shown}: {statement} is not false at {show_point(point)}")
+    lines = (f"false at {show_point(point)}, replayed in rationals",)
+    return Evidence(kind=EvidenceKind.COUNTEREXAMPLE, strength=Strength.EXACT, detail=shown, lines=lines)
+
+
+def check_equal(label: str, found: Fraction | int, expected: Fraction | int | str) -> Evidence:
+    """Evidence that two exact numbers are equal.
+
+    Raises
+    ------
+    Refuted
+        They differ, or one is no exact number.
+    """
+    for value in (found, expected):
+        if isinstance(value, float):
+            raise Refuted(f"{label}: {value!r} is a float; need exact numbers")
+    if Fraction(found) != Fraction(expected):
+        raise Refuted(f"{label}: found {found}, need {Fraction(expected)}")
+    return Evidence(
+        kind=EvidenceKind.EXACT, strength=Strength.EXACT, detail=f"{label} = {Fraction(found)}", lines=("rationals",)
+    )
+
+
+def check_all(label: str, members: Iterable[Member], holds: Callable[[Member], bool], *, count: int) -> Evidence:
+    """Evidence that every member of a finite space has a property; the space's size is part of the claim.
+
+    Parameters
+    ----------
+    label : str
+        What is shown.
+    members : iterable
+        The space.
+    holds : callable
+        The property, decided exactly.
+    count : int
+        How many members there must be.
+
+    Raises
+    ------
+    Refuted
+        A member without the property, or another number of members.
+    """
+    n_members = 0
+    for member in members:
+        n_members += 1
+        if not holds(member):
+            raise Refuted(f"{label}: false for {member!r}")
+    if n_members != count:
+        raise Refuted(f"{label}: the space has {n_members} members; need {count}")
+    return Evidence(
+        kind=EvidenceKind.ENUMERATION,
+        strength=Strength.ENUMERATED,
+        detail=label,
+        lines=(f"all {count} members",),
+    )
+
+
+def check_zero(label: str, expression: object) -> Evidence:
+    """Evidence that a SymPy expression is zero by its own simplification, integrals and limits included.
+
+    Raises
+    ------
+    Undecided
+        What is left is not visibly zero; with SymPy that says nothing about its being zero.
+    Refuted
+        It is a nonzero number.
+    """
+    import sympy
+
+    left: sympy.Expr = sympy.simplify(sympy.sympify(expression))
+    if left == 0:
+        return Evidence(
+            kind=EvidenceKind.CALCULUS, strength=Strength.ONE_SOLVER, detail=label, lines=("sympy: difference 0",)
+        )
+    if left.is_number and left.is_zero is False:
+        raise Refuted(f"{label}: difference {left}")
+    symbols = sorted(left.free_symbols, key=str)
+    for i in range(1, 6):
+        at = left.subs({symbol: sympy.Rational(2 * i + j, i + 1 + j) for j, symbol in enumerate(symbols)})
+        if at.is_number and sympy.N(at, 30).is_zero is False and abs(sympy.N(at, 30)) > sympy.Float("1e-20"):
+            raise Refuted(f"{label}: difference {left}, about {sympy.N(at, 6)} at a point")
+    raise Undecided(f"{label}: SymPy leaves {left}")
+
+
+def _reader(declared: Sequence[Variable]) -> Reader:
+    return Reader(path="proof", variables=frozenset(variable.name for variable in declared))
+
+
+def _condition(read: Reader, text: str) -> Term:
+    conditions = read.conditions(text, 1)
+    return conditions[0] if len(conditions) == 1 else Term(Op.AND, conditions)
+
+
+def _number(read: Reader, text: str) -> Term:
+    ((term, _),) = read.statements(text, 1)
+    if term.logical:
+        raise InvalidInstance(f"{text!r} is a condition; need a number")
+    return term
+
+
+def _settle(obligation: Obligation, label: str, kind: EvidenceKind, limit: int | None) -> Evidence:
+    outcome: Outcome = prove(obligation, limit=limit)
+    if outcome.status is Status.HOLDS and outcome.strength is not None:
+        return Evidence(kind=kind, strength=outcome.strength, detail=label, lines=outcome.evidence)
+    message = f"{label}: {outcome.summary}"
+    raise Refuted(message) if outcome.status is Status.FAILED else Undecided(message)
