@@ -1,0 +1,114 @@
+"""``induction``: a statement for every whole number from a first one on, as a base case and a step.
+
+    :over: k
+    :vars: q in open_unit
+    :base: S(0) == 0
+    :step: S(k+1) == S(k) + q**k
+    S(k) == (1 - q**k)/(1 - q)
+
+``:base:`` and ``:step:`` are what is known of the functions in them: at the first number, and from one number to the
+next. The engine derives both obligations from the body: it holds at the first number, and where it holds at k it
+holds at k + 1. An author cannot get the shift wrong.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from fairlane.proofs.claims import term as t
+from fairlane.proofs.claims.claim import Claim
+from fairlane.proofs.claims.domain import Domain, Variable, read_variables
+from fairlane.proofs.claims.expression import parse_python
+from fairlane.proofs.claims.kinds import Context
+from fairlane.proofs.claims.kinds.reading import read_given, read_limit, read_statement, reader_of
+from fairlane.proofs.claims.proving import Obligation, prove
+from fairlane.proofs.claims.status import STRENGTHS, Outcome, Status
+from fairlane.proofs.claims.term import Op, Term
+from fairlane.reference.errors import InvalidInstance
+
+
+def run(claim: Claim, context: Context) -> Outcome:
+    """Both obligations; the weaker strength of the two."""
+    over = claim.text("over").strip()
+    if not over.isidentifier():
+        raise InvalidInstance(f"{claim.where('over')}: over is {over!r}; need one variable's name")
+    first = _first(claim)
+    others = tuple(variable for variable in read_variables(claim) if variable.name != over)
+    domain = Domain.COUNT if first >= 1 else Domain.NATURAL if first >= 0 else Domain.INTEGER
+    counter = Variable(over, domain)
+    reader = reader_of(claim, (*others, counter), more=_recursive_names(claim))
+    given = read_given(claim, reader)
+    for term in given:
+        if over in t.variables(term) and not any(part.op is Op.CALL for part in t.subterms(term)):
+            raise InvalidInstance(
+                f"{claim.where('given')}: {term}: a hypothesis about {over} alone; "
+                "need it in the statement, as implies(...)"
+            )
+    base_facts, step_facts = read_given(claim, reader, "base"), read_given(claim, reader, "step")
+    statement = read_statement(claim, reader)
+    limit = read_limit(claim)
+
+    at_first = {over: t.number(first)}
+    following = {over: t.add(t.variable(over), t.number(1))}
+    base = Obligation(
+        hypotheses=tuple(t.substitute(term, at_first) for term in (*given, *base_facts)),
+        statement=t.substitute(statement, at_first),
+        variables=others,
+        label=f"base {over} = {first}",
+    )
+    onward = Term(Op.LE, (t.number(first), t.variable(over)))
+    # A hypothesis about k is one about every k: it may be used at k + 1 as well.
+    moved = tuple(t.substitute(term, following) for term in given if over in t.variables(term))
+    step = Obligation(
+        hypotheses=(onward, *given, *moved, *step_facts, statement),
+        statement=t.substitute(statement, following),
+        variables=(*others, counter),
+        label=f"step {over} to {over} + 1",
+    )
+    outcomes = (prove(base, limit=limit), prove(step, limit=limit))
+    evidence = tuple(line for outcome in outcomes for line in outcome.evidence)
+    for status in (Status.FAILED, Status.UNKNOWN):
+        for outcome in outcomes:
+            if outcome.status is status:
+                return _with_evidence(outcome, evidence, step_only=status is Status.FAILED and outcome is outcomes[1])
+    strengths = [outcome.strength for outcome in outcomes if outcome.strength is not None]
+    return Outcome(
+        status=Status.HOLDS,
+        strength=max(strengths, key=STRENGTHS.index),
+        summary=f"base at {over} = {first} and step proved",
+        evidence=evidence,
+    )
+
+
+def _with_evidence(outcome: Outcome, evidence: tuple[str, ...], *, step_only: bool) -> Outcome:
+    # A step that fails at some k does not make the statement false there, only the induction; a contradiction among
+    # the hypotheses, or a false base, does settle it.
+    weak = step_only and "contradict" not in outcome.summary
+    return Outcome(
+        status=Status.UNKNOWN if weak else outcome.status,
+        strength=None,
+        summary=f"{outcome.summary} (the step does not go through)" if weak else outcome.summary,
+        evidence=evidence,
+        settled=outcome.settled,
+    )
+
+
+def _first(claim: Claim) -> int:
+    text = claim.text("from", "0").strip()
+    if not text.lstrip("-").isdigit() or not text.isascii():
+        raise InvalidInstance(f"{claim.where('from')}: from is {text!r}; need a whole number")
+    return int(text)
+
+
+def _recursive_names(claim: Claim) -> frozenset[str]:
+    """Functions that the base or the step says something about."""
+    names: set[str] = set()
+    for name in ("base", "step"):
+        option = claim.find(name)
+        if option is None:
+            continue
+        tree = parse_python(f"({option.value}\n,)", claim.path, option.line)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                names.add(node.func.id)
+    return frozenset(names - {"min", "max", "abs", "implies", "sum", "all", "any", "Fraction"})

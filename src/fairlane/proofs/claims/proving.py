@@ -1,0 +1,194 @@
+"""One obligation, "these hypotheses imply this statement", put to the solvers and to exact replay.
+
+A proof needs three things: the hypotheses can hold at all, the negation is unsatisfiable with every divisor kept off
+zero, and the point behind a "no" survives a replay in rationals. Whatever falls short of that is "unknown".
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from fairlane.proofs.claims import term as t
+from fairlane.proofs.claims.domain import Variable
+from fairlane.proofs.claims.powers import atoms, power_facts, split_powers
+from fairlane.proofs.claims.smtlib import divisor_guards, query
+from fairlane.proofs.claims.solving import Answer, Question, Reply, Solver, ask, installed
+from fairlane.proofs.claims.status import Outcome, Status, Strength
+from fairlane.proofs.claims.term import Op, Term
+from fairlane.proofs.claims.witness import Point, points, refutes, satisfies, show_point
+from fairlane.reference.errors import Unsupported
+
+MAX_TRIED = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Obligation:
+    """Hypotheses, a statement, and the variables both are about."""
+
+    hypotheses: tuple[Term, ...]
+    statement: Term
+    variables: tuple[Variable, ...]
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Prepared:
+    assumptions: tuple[Term, ...]
+    negated: Term
+    guards: tuple[Term, ...]
+    # what a replay checks: the hypotheses as written, before anything was split or added
+    plain: tuple[Term, ...]
+    opaque: bool
+
+
+def prove(obligation: Obligation, *, limit: int | None = None) -> Outcome:
+    """What the solvers and the replay say of an obligation.
+
+    Parameters
+    ----------
+    obligation : Obligation
+        Variables range over their domains.
+    limit : int or None
+        z3 resource units a question; None takes the default.
+
+    Returns
+    -------
+    Outcome
+        HOLDS by one solver or two, FAILED with a counterexample or with contradictory hypotheses, else UNKNOWN.
+    """
+    prefix = f"{obligation.label}: " if obligation.label else ""
+    by_name = {variable.name: variable for variable in obligation.variables}
+    try:
+        prepared = _prepare(obligation, by_name)
+        questions = _questions(prepared, by_name)
+    except Unsupported as error:
+        return Outcome(status=Status.UNKNOWN, strength=None, summary=f"{prefix}{error}")
+    replies = ask(questions, Solver.Z3, limit=limit)
+    if not all(reply.in_time for reply in replies):
+        return Outcome(status=Status.UNKNOWN, strength=None, summary=f"{prefix}{replies[0].reason}", settled=False)
+    evidence: list[str] = []
+    possible = _hypotheses_can_hold(obligation, prepared, replies[0], evidence, prefix)
+    if possible is not None:
+        return possible
+    for guard in prepared.guards:
+        evidence.append(f"{prefix}assumes {guard}")
+    first = replies[1:]
+    point = _counterexample(obligation, prepared, first)
+    if point is not None:
+        return Outcome(
+            status=Status.FAILED,
+            strength=None,
+            summary=f"{prefix}false at {show_point(point)}",
+            evidence=(*evidence, f"{prefix}counterexample {show_point(point)}, replayed in rationals"),
+        )
+    proved = [Solver.Z3] if first[-1].answer is Answer.UNSAT else []
+    evidence.append(f"{prefix}z3: negation {_said(first[-1])}")
+    if installed(Solver.CVC5):
+        second = ask(questions[1:], Solver.CVC5)
+        if second[-1].in_time:
+            evidence.append(f"{prefix}cvc5: negation {_said(second[-1])}")
+        if second[-1].answer is Answer.UNSAT:
+            proved.append(Solver.CVC5)
+        elif proved and second[-1].answer is Answer.SAT:
+            summary = f"{prefix}z3 and cvc5 disagree on the negation"
+            return Outcome(status=Status.UNKNOWN, strength=None, summary=summary, evidence=tuple(evidence))
+    if not proved:
+        said = "has a model that no replay confirms" if first[-1].answer is Answer.SAT else f"is {_said(first[-1])}"
+        summary = f"{prefix}undecided: the negation {said}"
+        return Outcome(status=Status.UNKNOWN, strength=None, summary=summary, evidence=tuple(evidence))
+    strength = Strength.TWO_SOLVERS if len(proved) == 2 else Strength.ONE_SOLVER
+    summary = f"{prefix}negation unsatisfiable ({', '.join(proved)})"
+    return Outcome(status=Status.HOLDS, strength=strength, summary=summary, evidence=tuple(evidence))
+
+
+def _prepare(obligation: Obligation, by_name: Mapping[str, Variable]) -> _Prepared:
+    domains = tuple(condition for variable in obligation.variables for condition in variable.conditions())
+    given = tuple(split_powers(term, by_name) for term in obligation.hypotheses)
+    statement = split_powers(obligation.statement, by_name)
+    guards = tuple(dict.fromkeys(guard for term in (*given, statement) for guard in divisor_guards(term)))
+    opaque: dict[Term, None] = {}
+    for term in (*given, statement, *guards):
+        opaque.update(dict.fromkeys(atoms(term)))
+    facts = tuple(fact for atom in opaque for fact in power_facts(atom))
+    return _Prepared(
+        assumptions=(*domains, *given, *guards, *facts),
+        negated=t.negation(statement),
+        guards=guards,
+        plain=(*obligation.hypotheses, *guards),
+        opaque=bool(opaque),
+    )
+
+
+def _questions(prepared: _Prepared, by_name: Mapping[str, Variable]) -> tuple[Question, ...]:
+    whole = any(variable.integral for variable in by_name.values())
+    negation = (*prepared.assumptions, prepared.negated)
+    result = [Question(text=query(prepared.assumptions or (Term(Op.AND),), by_name, whole=True))]
+    relaxed = query(negation, by_name, whole=False)
+    result.append(Question(text=relaxed, stop_if=Answer.UNSAT))
+    if whole:
+        result.append(Question(text=query(negation, by_name, whole=True)))
+    return tuple(result)
+
+
+def _hypotheses_can_hold(
+    obligation: Obligation, prepared: _Prepared, reply: Reply, evidence: list[str], prefix: str
+) -> Outcome | None:
+    """None where the hypotheses were seen to hold somewhere; otherwise the outcome that ends the matter."""
+    if reply.answer is Answer.UNSAT:
+        summary = f"{prefix}the hypotheses contradict each other, and anything follows from that"
+        said = (f"{prefix}z3: hypotheses unsat",)
+        return Outcome(status=Status.FAILED, strength=None, summary=summary, evidence=said)
+    for point in itertools.chain(_models(reply, obligation.variables), points(obligation.variables)):
+        if satisfies(prepared.plain, obligation.variables, point):
+            evidence.append(f"{prefix}hypotheses hold at {show_point(point)}, replayed")
+            return None
+    if reply.answer is Answer.SAT and not any(part.op is Op.POW for term in prepared.plain for part in atoms(term)):
+        # An irrational model, or functions that only the solver interprets: its word is all there is.
+        evidence.append(f"{prefix}z3: hypotheses satisfiable (no rational point replayed)")
+        return None
+    # A solver may give a variable power any value it likes; with numbers put in, the powers are what they are.
+    tried = list(itertools.islice(points(obligation.variables), MAX_TRIED))
+    asked = [
+        Question(
+            text=query([t.substitute(term, _numbers(point)) for term in prepared.plain], {}, whole=False),
+            stop_if=Answer.SAT,
+        )
+        for point in tried
+    ]
+    replies = ask(asked, Solver.Z3) if asked else ()
+    if replies and replies[-1].answer is Answer.SAT:
+        evidence.append(f"{prefix}z3: hypotheses satisfiable at {show_point(tried[len(replies) - 1])}")
+        return None
+    summary = f"{prefix}no point is known at which the hypotheses hold"
+    return Outcome(status=Status.UNKNOWN, strength=None, summary=summary, evidence=(f"{prefix}z3: {_said(reply)}",))
+
+
+def _numbers(point: Point) -> dict[str, Term]:
+    return {name: t.number(value) for name, value in point.items()}
+
+
+def _counterexample(obligation: Obligation, prepared: _Prepared, replies: Sequence[Reply]) -> Point | None:
+    if replies[-1].answer is Answer.UNSAT:
+        return None
+    tried = [_models(reply, obligation.variables) for reply in reversed(replies) if reply.answer is Answer.SAT]
+    for point in itertools.chain(*tried, points(obligation.variables)):
+        if refutes(prepared.plain, obligation.statement, obligation.variables, point):
+            return point
+    return None
+
+
+def _models(reply: Reply, variables: Sequence[Variable]) -> list[Point]:
+    """Points near a solver's model: its rationals, and several approximations of its irrational numbers."""
+    choices = [reply.model.get(variable.name, (Fraction(1),)) for variable in variables]
+    if reply.answer is not Answer.SAT:
+        return []
+    depth = max((len(c) for c in choices), default=1)
+    names = [variable.name for variable in variables]
+    return [dict(zip(names, (c[min(i, len(c) - 1)] for c in choices), strict=True)) for i in range(depth)]
+
+
+def _said(reply: Reply) -> str:
+    return f"{reply.answer} ({reply.reason})" if reply.reason else str(reply.answer)
