@@ -23,7 +23,15 @@ class ProofEntry(NamedTuple):
 
 _HERE = "fairlane.proofs"
 
-PROOFS: tuple[ProofEntry, ...] = (ProofEntry("age-area", f"{_HERE}.age_area"),)
+PROOFS: tuple[ProofEntry, ...] = (
+    ProofEntry("age-area", f"{_HERE}.age_area"),
+    ProofEntry("increasing-age-cost", f"{_HERE}.increasing_age_cost"),
+    ProofEntry("yield-arbitrary-acceptance", f"{_HERE}.yield_arbitrary"),
+    ProofEntry("yield-constant-acceptance", f"{_HERE}.yield_constant"),
+    ProofEntry("yield-shape", f"{_HERE}.yield_shape"),
+    ProofEntry("yield-under-budget", f"{_HERE}.yield_budget"),
+    ProofEntry("yield-with-length-prior", f"{_HERE}.yield_prior"),
+)
 
 
 def load(name: str) -> Proof:

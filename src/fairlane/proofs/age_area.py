@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from fairlane.proofs.evidence import Evidence, proof_from
-from fairlane.proofs.obligations import check_all, check_zero, prove_forall, prove_identity
+from fairlane.proofs.obligations import check_all, check_zero, forall, prove_identity, settle
 from fairlane.reference.age import output_age_area
 
 AREA = "(A*T + T**2/2)"
@@ -27,22 +27,22 @@ def prove(area: str = AREA) -> Sequence[Evidence]:
 
     age, duration, u = sympy.symbols("A T u", nonnegative=True)
     integral = sympy.integrate(age + u, (u, 0, duration))
-    written = sympy.sympify(area, locals={"A": age, "T": duration})
+    written = sympy.parse_expr(area, local_dict={"A": age, "T": duration})
 
     def at(start: str, length: str) -> str:
         return area.replace("A", f"({start})").replace("T", f"({length})")
 
     grid = [Fraction(i, 3) for i in range(6)]
-    return (
+    return settle(
         check_zero("the integral of A + u over [0, T]", integral - written),
         # An area is additive and has slope A at T = 0: these two determine it without any calculus.
         prove_identity("A, S, T", at("A", "S+T"), f"{at('A', 'S')} + {at('A+S', 'T')}", label="areas add up"),
-        prove_forall(
+        forall(
             "A in nonnegative, T in nonnegative",
             f"A*T <= {area}, {area} <= (A+T)*T",
             label="between the area at the first age and the area at the last",
         ),
-        prove_forall("u in nonnegative", f"{at('0', 'u')} == u**2/2", label="arrival u before the completion"),
+        forall("u in nonnegative", f"{at('0', 'u')} == u**2/2", label="arrival u before the completion"),
         check_all(
             "the reference function equals a midpoint sum, which is exact for linear functions",
             [(a, t) for a in grid for t in grid],

@@ -8,14 +8,15 @@ refused, since anything follows from them, and every divisor is kept off zero by
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from fairlane.proofs.claims import term as t
 from fairlane.proofs.claims.domain import Domain, Variable
 from fairlane.proofs.claims.expression import Reader
 from fairlane.proofs.claims.powers import split_powers
-from fairlane.proofs.claims.proving import Obligation, prove
+from fairlane.proofs.claims.proving import Obligation, prove_all
 from fairlane.proofs.claims.rational_function import residue_is_zero_flint, residue_is_zero_sympy
 from fairlane.proofs.claims.smtlib import divisor_guards
 from fairlane.proofs.claims.status import STRENGTHS, Outcome, Status, Strength
@@ -24,7 +25,63 @@ from fairlane.proofs.claims.witness import points, refutes, satisfies, show_poin
 from fairlane.proofs.evidence import Evidence, EvidenceKind, Refuted, Undecided
 from fairlane.reference.errors import InvalidInstance, Unsupported
 
+# Every proof here needs a small part of this; a false variant should not search for long.
+LIMIT = 1_000_000
+
 Member = TypeVar("Member")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """Obligations that together give one piece of evidence, not yet put to a solver."""
+
+    kind: EvidenceKind
+    detail: str
+    obligations: tuple[Obligation, ...]
+
+
+def settle(*pieces: Evidence | Task, limit: int | None = LIMIT) -> tuple[Evidence, ...]:
+    """The evidence of several pieces, all of their obligations put to each solver in one process.
+
+    Parameters
+    ----------
+    pieces : Evidence or Task
+        What is known already, and what the solvers have to settle.
+    limit : int or None
+        z3 resource units a question; None takes the default.
+
+    Returns
+    -------
+    tuple of Evidence
+        One a piece, in their order.
+
+    Raises
+    ------
+    Refuted
+        A point satisfies some hypotheses and not their statement, or some hypotheses contradict each other.
+    Undecided
+        Nothing is refuted, and something is not proved.
+    """
+    tasks = [piece for piece in pieces if isinstance(piece, Task)]
+    outcomes = iter(prove_all([obligation for task in tasks for obligation in task.obligations], limit=limit))
+    told = {id(task): [next(outcomes) for _ in task.obligations] for task in tasks}
+    for status, failure in ((Status.FAILED, Refuted), (Status.UNKNOWN, Undecided)):
+        for task in tasks:
+            for outcome in told[id(task)]:
+                if outcome.status is status:
+                    raise failure(f"{task.detail}: {outcome.summary}")
+    return tuple(_evidence(piece, told[id(piece)]) if isinstance(piece, Task) else piece for piece in pieces)
+
+
+def _evidence(task: Task, outcomes: Sequence[Outcome]) -> Evidence:
+    strengths = [outcome.strength for outcome in outcomes if outcome.strength is not None]
+    assert len(strengths) == len(task.obligations), "an outcome that holds has a strength"
+    return Evidence(
+        kind=task.kind,
+        strength=max(strengths, key=STRENGTHS.index),
+        detail=task.detail,
+        lines=tuple(line for outcome in outcomes for line in outcome.evidence),
+    )
 
 
 def read_variables(text: str) -> tuple[Variable, ...]:
@@ -44,43 +101,29 @@ def read_variables(text: str) -> tuple[Variable, ...]:
     return tuple(found.values())
 
 
-def prove_forall(
-    variables: str, statement: str, *, given: Sequence[str] = (), label: str = "", limit: int | None = None
-) -> Evidence:
-    """Evidence that hypotheses imply a statement for all values of the variables.
+def forall(variables: str, statement: str, *, given: Sequence[str] = (), label: str = "") -> Task:
+    """The task to show that hypotheses imply a statement for all values of the variables.
 
     Parameters
     ----------
     variables : str
         Names with domains, ``"A in nonnegative, T in positive"``.
     statement : str
-        A condition in Python's syntax; ``implies``, ``min``, ``max``, ``abs`` and ``x if c else y`` are understood.
+        A condition in Python's syntax, or several with commas; ``implies``, ``min``, ``max``, ``abs`` and
+        ``x if c else y`` are understood.
     given : sequence of str
         Hypotheses beyond the domains.
     label : str
         What is shown, for the reader; the statement itself where left out.
-    limit : int or None
-        z3 resource units; None takes the default.
-
-    Raises
-    ------
-    Refuted
-        A point that satisfies the hypotheses and not the statement, or hypotheses that contradict each other.
-    Undecided
-        Neither proof nor counterexample.
     """
     declared = read_variables(variables)
     read = _reader(declared)
     hypotheses = tuple(_condition(read, text) for text in given)
-    return _settle(
-        Obligation(hypotheses=hypotheses, statement=_condition(read, statement), variables=declared),
-        label or statement,
-        EvidenceKind.FORALL,
-        limit,
-    )
+    obligation = Obligation(hypotheses=hypotheses, statement=_condition(read, statement), variables=declared)
+    return Task(kind=EvidenceKind.FORALL, detail=label or statement, obligations=(obligation,))
 
 
-def prove_induction(
+def induction(
     variables: str,
     invariant: str,
     *,
@@ -90,9 +133,8 @@ def prove_induction(
     given: Sequence[str] = (),
     assume: Sequence[str] = (),
     label: str = "",
-    limit: int | None = None,
-) -> Evidence:
-    """Evidence that an invariant of a recursion holds for every number of steps.
+) -> Task:
+    """The task to show that an invariant of a recursion holds for every number of steps.
 
     Parameters
     ----------
@@ -113,18 +155,11 @@ def prove_induction(
         Hypotheses over parameters alone, used in the base as well.
     label : str
         What is shown.
-    limit : int or None
-        z3 resource units.
 
     Returns
     -------
-    Evidence
-        Both obligations; base and step are derived here, so that no author gets the shift wrong.
-
-    Raises
-    ------
-    Refuted, Undecided
-        As for :func:`prove_forall`, for the base or for the step.
+    Task
+        Base and step; both are derived here, so that no author gets the shift wrong.
     """
     declared = read_variables(variables)
     counter = Variable(over, Domain.COUNT if first >= 1 else Domain.NATURAL)
@@ -137,33 +172,38 @@ def prove_induction(
     at_first = t.substitute(t.substitute(claim, start), {over: t.number(first)})
     always = tuple(_condition(read, text) for text in assume)
     free = t.variables(Term(Op.AND, (at_first, *always)))
-    base = _settle(
-        Obligation(hypotheses=always, statement=at_first, variables=tuple(v for v in everything if v.name in free)),
-        f"base {over} = {first}",
-        EvidenceKind.INDUCTION,
-        limit,
+    base = Obligation(
+        hypotheses=always,
+        statement=at_first,
+        variables=tuple(v for v in everything if v.name in free),
+        label=f"base {over} = {first}",
     )
-    onward = _settle(
-        Obligation(
-            hypotheses=(
-                Term(Op.LE, (t.number(first), t.variable(over))),
-                *always,
-                *(_condition(read, text) for text in given),
-                claim,
-            ),
-            statement=t.substitute(claim, step),
-            variables=everything,
+    onward = Obligation(
+        hypotheses=(
+            Term(Op.LE, (t.number(first), t.variable(over))),
+            *always,
+            *(_condition(read, text) for text in given),
+            claim,
         ),
-        f"step {over} to {over} + 1",
-        EvidenceKind.INDUCTION,
-        limit,
+        statement=t.substitute(claim, step),
+        variables=everything,
+        label=f"step {over} to {over} + 1",
     )
-    return Evidence(
-        kind=EvidenceKind.INDUCTION,
-        strength=max(base.strength, onward.strength, key=STRENGTHS.index),
-        detail=label or f"{invariant} for all {over} >= {first}",
-        lines=(base.detail, *base.lines, onward.detail, *onward.lines),
-    )
+    detail = label or f"{invariant} for all {over} >= {first}"
+    return Task(kind=EvidenceKind.INDUCTION, detail=detail, obligations=(base, onward))
+
+
+def prove_forall(
+    variables: str, statement: str, *, given: Sequence[str] = (), label: str = "", limit: int | None = LIMIT
+) -> Evidence:
+    """Evidence for one :func:`forall` by itself.
+
+    Raises
+    ------
+    Refuted, Undecided
+        As for :func:`settle`.
+    """
+    return settle(forall(variables, statement, given=given, label=label), limit=limit)[0]
 
 
 def prove_identity(variables: str, left: str, right: str, *, label: str = "") -> Evidence:
@@ -292,7 +332,7 @@ def check_zero(label: str, expression: object) -> Evidence:
     """
     import sympy
 
-    left: sympy.Expr = sympy.simplify(sympy.sympify(expression))
+    left: Any = sympy.simplify(sympy.sympify(expression))
     if left == 0:
         return Evidence(
             kind=EvidenceKind.CALCULUS, strength=Strength.ONE_SOLVER, detail=label, lines=("sympy: difference 0",)
@@ -321,11 +361,3 @@ def _number(read: Reader, text: str) -> Term:
     if term.logical:
         raise InvalidInstance(f"{text!r} is a condition; need a number")
     return term
-
-
-def _settle(obligation: Obligation, label: str, kind: EvidenceKind, limit: int | None) -> Evidence:
-    outcome: Outcome = prove(obligation, limit=limit)
-    if outcome.status is Status.HOLDS and outcome.strength is not None:
-        return Evidence(kind=kind, strength=outcome.strength, detail=label, lines=outcome.evidence)
-    message = f"{label}: {outcome.summary}"
-    raise Refuted(message) if outcome.status is Status.FAILED else Undecided(message)

@@ -70,12 +70,14 @@ def main() -> None:
     """Read questions, write answers."""
     task = json.load(sys.stdin)
     ask = {"z3": ask_z3, "cvc5": ask_cvc5}[task["solver"]]
-    answers = []
-    for question in task["questions"]:
-        answer = ask(question["text"], question["logic"], task["limit"])
-        answers.append(answer)
-        if question["stop_if"] == answer["answer"]:
-            break
+    answers: list[list[dict[str, Any]]] = []
+    for group in task["groups"]:
+        answers.append([])
+        for question in group:
+            answer = ask(question["text"], question["logic"], task["limit"])
+            answers[-1].append(answer)
+            if question["stop_if"] == answer["answer"]:
+                break
     json.dump(answers, sys.stdout)
 
 

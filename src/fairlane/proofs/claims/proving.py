@@ -15,7 +15,7 @@ from fairlane.proofs.claims import term as t
 from fairlane.proofs.claims.domain import Variable
 from fairlane.proofs.claims.powers import atoms, power_facts, split_powers
 from fairlane.proofs.claims.smtlib import divisor_guards, query
-from fairlane.proofs.claims.solving import Answer, Question, Reply, Solver, ask, installed
+from fairlane.proofs.claims.solving import Answer, Question, Reply, Solver, ask, ask_groups, installed
 from fairlane.proofs.claims.status import Outcome, Status, Strength
 from fairlane.proofs.claims.term import Op, Term
 from fairlane.proofs.claims.witness import Point, points, refutes, satisfies, show_point
@@ -59,35 +59,87 @@ def prove(obligation: Obligation, *, limit: int | None = None) -> Outcome:
     Outcome
         HOLDS by one solver or two, FAILED with a counterexample or with contradictory hypotheses, else UNKNOWN.
     """
-    prefix = f"{obligation.label}: " if obligation.label else ""
-    by_name = {variable.name: variable for variable in obligation.variables}
-    try:
-        prepared = _prepare(obligation, by_name)
-        questions = _questions(prepared, by_name)
-    except Unsupported as error:
-        return Outcome(status=Status.UNKNOWN, strength=None, summary=f"{prefix}{error}")
-    replies = ask(questions, Solver.Z3, limit=limit)
+    return prove_all((obligation,), limit=limit)[0]
+
+
+def prove_all(obligations: Sequence[Obligation], *, limit: int | None = None) -> tuple[Outcome, ...]:
+    """What the solvers say of several obligations, put to each solver in one process with a context for each question.
+
+    Parameters
+    ----------
+    obligations : sequence of Obligation
+        Independent of each other.
+    limit : int or None
+        z3 resource units a question; None takes the default.
+
+    Returns
+    -------
+    tuple of Outcome
+        One an obligation, in their order.
+    """
+    outcomes: dict[int, Outcome] = {}
+    trials: dict[int, _Trial] = {}
+    for i, obligation in enumerate(obligations):
+        prefix = f"{obligation.label}: " if obligation.label else ""
+        by_name = {variable.name: variable for variable in obligation.variables}
+        try:
+            prepared = _prepare(obligation, by_name)
+            questions = _questions(prepared, by_name)
+        except Unsupported as error:
+            outcomes[i] = Outcome(status=Status.UNKNOWN, strength=None, summary=f"{prefix}{error}")
+            continue
+        trials[i] = _Trial(obligation, prepared, questions, prefix, [])
+    by_z3 = dict(zip(trials, ask_groups([x.questions for x in trials.values()], Solver.Z3, limit=limit), strict=True))
+    for i, trial in trials.items():
+        refusal = _refusal(trial, by_z3[i])
+        if refusal is not None:
+            outcomes[i] = refusal
+    left = {i: trial for i, trial in trials.items() if i not in outcomes}
+    by_cvc5: dict[int, tuple[Reply, ...]] = {}
+    if installed(Solver.CVC5):
+        asked = ask_groups([trial.questions[1:] for trial in left.values()], Solver.CVC5)
+        by_cvc5 = dict(zip(left, asked, strict=True))
+    for i, trial in left.items():
+        outcomes[i] = _verdict(trial, by_z3[i][-1], by_cvc5.get(i, ()))
+    return tuple(outcomes[i] for i in range(len(obligations)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    obligation: Obligation
+    prepared: _Prepared
+    questions: tuple[Question, ...]
+    prefix: str
+    evidence: list[str]
+
+
+def _refusal(trial: _Trial, replies: Sequence[Reply]) -> Outcome | None:
+    """The outcome where the first solver's answers end the matter, None where a proof may still come of it."""
+    prefix, evidence = trial.prefix, trial.evidence
     if not all(reply.in_time for reply in replies):
         return Outcome(status=Status.UNKNOWN, strength=None, summary=f"{prefix}{replies[0].reason}", settled=False)
-    evidence: list[str] = []
-    possible = _hypotheses_can_hold(obligation, prepared, replies[0], evidence, prefix)
+    possible = _hypotheses_can_hold(trial.obligation, trial.prepared, replies[0], evidence, prefix)
     if possible is not None:
         return possible
-    for guard in prepared.guards:
+    for guard in trial.prepared.guards:
         evidence.append(f"{prefix}assumes {guard}")
-    first = replies[1:]
-    point = _counterexample(obligation, prepared, first)
-    if point is not None:
-        return Outcome(
-            status=Status.FAILED,
-            strength=None,
-            summary=f"{prefix}false at {show_point(point)}",
-            evidence=(*evidence, f"{prefix}counterexample {show_point(point)}, replayed in rationals"),
-        )
-    proved = [Solver.Z3] if first[-1].answer is Answer.UNSAT else []
-    evidence.append(f"{prefix}z3: negation {_said(first[-1])}")
-    if installed(Solver.CVC5):
-        second = ask(questions[1:], Solver.CVC5)
+    point = _counterexample(trial.obligation, trial.prepared, replies[1:])
+    if point is None:
+        return None
+    return Outcome(
+        status=Status.FAILED,
+        strength=None,
+        summary=f"{prefix}false at {show_point(point)}",
+        evidence=(*evidence, f"{prefix}counterexample {show_point(point)}, replayed in rationals"),
+    )
+
+
+def _verdict(trial: _Trial, first: Reply, second: Sequence[Reply]) -> Outcome:
+    """What both solvers' last words on the negation amount to."""
+    prefix, evidence = trial.prefix, trial.evidence
+    proved = [Solver.Z3] if first.answer is Answer.UNSAT else []
+    evidence.append(f"{prefix}z3: negation {_said(first)}")
+    if second:
         if second[-1].in_time:
             evidence.append(f"{prefix}cvc5: negation {_said(second[-1])}")
         if second[-1].answer is Answer.UNSAT:
@@ -96,7 +148,7 @@ def prove(obligation: Obligation, *, limit: int | None = None) -> Outcome:
             summary = f"{prefix}z3 and cvc5 disagree on the negation"
             return Outcome(status=Status.UNKNOWN, strength=None, summary=summary, evidence=tuple(evidence))
     if not proved:
-        said = "has a model that no replay confirms" if first[-1].answer is Answer.SAT else f"is {_said(first[-1])}"
+        said = "has a model that no replay confirms" if first.answer is Answer.SAT else f"is {_said(first)}"
         summary = f"{prefix}undecided: the negation {said}"
         return Outcome(status=Status.UNKNOWN, strength=None, summary=summary, evidence=tuple(evidence))
     strength = Strength.TWO_SOLVERS if len(proved) == 2 else Strength.ONE_SOLVER

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from fairlane.reference.errors import Unsupported
 
@@ -85,13 +86,40 @@ def ask(questions: Sequence[Question], solver: Solver = Solver.Z3, *, limit: int
     Unsupported
         The solver is not installed, or its process broke.
     """
+    return ask_groups((questions,), solver, limit=limit)[0]
+
+
+def ask_groups(
+    groups: Sequence[Sequence[Question]], solver: Solver = Solver.Z3, *, limit: int | None = None
+) -> tuple[tuple[Reply, ...], ...]:
+    """Answers to several lists of questions, all in one fresh process; ``stop_if`` ends its own list only.
+
+    Parameters
+    ----------
+    groups : sequence of sequences of Question
+        Each at least one.
+    solver, limit
+        As for :func:`ask`.
+
+    Returns
+    -------
+    tuple of tuples of Reply
+        One a list, in their order.
+
+    Raises
+    ------
+    Unsupported
+        The solver is not installed, or its process broke.
+    """
+    if not groups:
+        return ()
     if not installed(solver):
         extra = "fairlane[solvers]" if solver is Solver.CVC5 else "z3-solver"
         raise Unsupported(f"solver {solver} is not installed; need {extra}")
     task = {
         "solver": solver.value,
         "limit": limit if limit is not None else (Z3_LIMIT if solver is Solver.Z3 else CVC5_LIMIT),
-        "questions": [{"text": q.text, "logic": q.logic, "stop_if": q.stop_if} for q in questions],
+        "groups": [[{"text": q.text, "logic": q.logic, "stop_if": q.stop_if} for q in group] for group in groups],
     }
     worker = Path(__file__).with_name("_solver_worker.py")
     try:
@@ -105,16 +133,17 @@ def ask(questions: Sequence[Question], solver: Solver = Solver.Z3, *, limit: int
             check=False,
         )
     except subprocess.TimeoutExpired:
-        reason = f"no answer within {WALL_CLOCK_S:g} s"
-        return (Reply(answer=Answer.UNKNOWN, reason=reason, model={}, in_time=False),) * len(questions)
+        late = Reply(answer=Answer.UNKNOWN, reason=f"no answer within {WALL_CLOCK_S:g} s", model={}, in_time=False)
+        return tuple((late,) * len(group) for group in groups)
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
         raise Unsupported(f"solver {solver} stopped with status {done.returncode}: {last}")
-    return tuple(
-        Reply(
-            answer=Answer(raw["answer"]),
-            reason=raw["reason"],
-            model={name: tuple(Fraction(text) for text in choices) for name, choices in raw["model"].items()},
-        )
-        for raw in json.loads(done.stdout)
+    return tuple(tuple(_reply(raw) for raw in group) for group in json.loads(done.stdout))
+
+
+def _reply(raw: Mapping[str, Any]) -> Reply:
+    return Reply(
+        answer=Answer(raw["answer"]),
+        reason=raw["reason"],
+        model={name: tuple(Fraction(text) for text in choices) for name, choices in raw["model"].items()},
     )
