@@ -11,6 +11,7 @@ import typer
 from fairlane.cli import output
 
 if TYPE_CHECKING:
+    from fairlane.oracle.evaluate import OptimalValues
     from fairlane.oracle.verify import VerifyRow
     from fairlane.reference.instance import Instance
 
@@ -46,10 +47,11 @@ def command(
     terminal = output.console()
     rows: list[VerifyRow] = []
     rejected: list[str] = []
+    solutions: dict[str, OptimalValues] = {}
     with output.progress("verifying") as shown:
         for done, instance in enumerate(loaded):
             shown(done, len(loaded))
-            solution = solve(instance)
+            solution = solutions[instance.name] = solve(instance)
             try:
                 certify(instance, solution)
             except CertificateRejected as error:
@@ -67,7 +69,7 @@ def command(
     if html is not None:
         from fairlane.cli.verify_html import write_report
 
-        write_report(rows, policies, html)
+        write_report(rows, policies, solutions, html)
     if json:
         output.print_json({"rows": [row_to_json(row) for row in rows], "rejected": rejected})
     else:

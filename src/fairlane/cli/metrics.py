@@ -1,0 +1,120 @@
+"""``fairlane metrics FILE``: publications of any system, measured by one set of definitions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fairlane.cli import output
+
+if TYPE_CHECKING:
+    from fairlane.simulator.goodput import Targets
+    from fairlane.simulator.metrics import Metrics
+
+
+def command(
+    file: Annotated[Path, typer.Argument(help="Publications as JSON, JSON lines or CSV, or another system's log.")],
+    layout: Annotated[
+        str | None,
+        typer.Option("--format", help="json, jsonl, csv, vllm, vtc or summary; by the file's name without it."),
+    ] = None,
+    time_unit: Annotated[
+        str | None, typer.Option("--time-unit", help="s or ms; needed where the format does not fix it.")
+    ] = None,
+    ttft_ms: Annotated[str | None, typer.Option("--ttft-ms", help="Target: time to first token.")] = None,
+    tpot_ms: Annotated[str | None, typer.Option("--tpot-ms", help="Target: time per output token.")] = None,
+    e2e_ms: Annotated[str | None, typer.Option("--e2e-ms", help="Target: arrival to last output.")] = None,
+    gap_ms: Annotated[str | None, typer.Option("--gap-ms", help="Target: longest gap between outputs.")] = None,
+    missing: Annotated[
+        str, typer.Option("--missing-target", help="not-met or met: a request without a target or its figure.")
+    ] = "not-met",
+    percentiles: Annotated[
+        str, typer.Option("--percentiles", help="linear (numpy's default) or nearest-rank.")
+    ] = "linear",
+    requests: Annotated[bool, typer.Option("--requests", help="List every request as well (with --json).")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Measure a list of publications: TTFT, end to end, TPOT, gaps, output age, fairness and goodput.
+
+    Each request has an id, an arrival and its publications, [ms, tokens] each:
+    {"requests": [{"id": "a", "arrival_ms": 0, "publications": [[50, 1], [400, 3]]}]}.
+    """
+    from fairlane.reference.codec import read_text
+    from fairlane.simulator.goodput import MissingTarget, Targets
+    from fairlane.simulator.metrics import measure
+    from fairlane.simulator.metrics_json import metrics_to_json, requests_to_json
+    from fairlane.simulator.percentiles import PercentileMethod
+    from fairlane.simulator.publications import PublicationFormat, format_of, read_publications
+
+    chosen = format_of(str(file)) if layout is None else output.choice(layout, PublicationFormat, "--format")
+    unit = None if time_unit is None else {"s": 1000, "ms": 1}[output.one_of(time_unit, ("s", "ms"), "--time-unit")]
+    how = output.choice(missing, MissingTarget, "--missing-target")
+    method = output.choice(percentiles, PercentileMethod, "--percentiles")
+    asked = _asked({"ttft_ms": ttft_ms, "tpot_ms": tpot_ms, "e2e_ms": e2e_ms, "gap_ms": gap_ms})
+    read = read_publications(read_text(file), str(file), layout=chosen, ms_per_unit=unit)
+    names = ("ttft_ms", "tpot_ms", "e2e_ms", "gap_ms")
+    targets = Targets(**{n: getattr(asked, n) if getattr(asked, n) is not None else getattr(read.targets, n) for n in names})
+    metrics = measure(read.table, targets=targets, missing=how, method=method)
+    if json:
+        document = metrics_to_json(metrics)
+        if requests:
+            document["requests"] = requests_to_json(read.table, metrics)
+        output.print_json(document)
+        return
+    _print(str(file), metrics)
+
+
+def _asked(given: dict[str, str | None]) -> Targets:
+    from fairlane.simulator.goodput import read_targets
+
+    return read_targets({name: text for name, text in given.items() if text is not None}, "--target")
+
+
+def _print(title: str, metrics: Metrics) -> None:
+    from rich.table import Table
+
+    from fairlane.simulator.percentiles import LEVELS
+
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table.add_column("ms")
+    for heading in ("samples", "mean", "median", *(f"p{level}" for level in LEVELS[1:]), "max"):
+        table.add_column(heading, justify="right")
+    for name, sample in (("TTFT", metrics.ttft), ("end to end", metrics.e2e), ("TPOT", metrics.tpot), ("gap", metrics.gap)):
+        values = (sample.mean, *(value for _, value in sample.percentiles), sample.largest)
+        table.add_row(name, f"{sample.samples:,}", *(_ms(value) for value in values))
+    terminal = output.console()
+    terminal.print(table)
+    terminal.print()
+    undefined = f", {metrics.n_tpot_undefined:,} of one token without TPOT" if metrics.n_tpot_undefined else ""
+    met = metrics.goodput
+    lines = {
+        "requests": f"{metrics.n_requests:,}: {metrics.n_finished:,} finished{undefined}, "
+        f"{metrics.n_unfinished:,} unfinished, {metrics.n_rejected:,} rejected",
+        "output": f"{metrics.output_tokens:,} tokens in {_ms(metrics.elapsed_ms)} ms, {_plain(metrics.output_tokens_per_ms)} a ms",
+        "decode age": f"{_plain(metrics.age_area_ms2)} request·ms²"
+        + (f", {metrics.n_open_stalls:,} streams open at the end" if metrics.n_open_stalls else ""),
+        "acceptance": _share(metrics.acceptance),
+        "Jain's index": _plain(metrics.jain),
+        "within targets": f"{_share(met.attainment)} ({met.met:,} of {met.requests:,}), {_plain(metrics.goodput_per_s)} a second"
+        if met.in_force
+        else "n/a (no target given)",
+        "percentiles": metrics.ttft.method.value,
+    }
+    for name, text in lines.items():
+        terminal.print(f"{name:<15} {text}")
+
+
+def _ms(value: float | None) -> str:
+    return "n/a" if value is None else f"{value:,.1f}" if abs(value) >= 100 else f"{value:,.2f}"
+
+
+def _plain(value: float | None) -> str:
+    return "n/a" if value is None else f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+
+
+def _share(value: object) -> str:
+    from fractions import Fraction
+
+    return f"{100 * float(value):.1f} %" if isinstance(value, Fraction) else "n/a"

@@ -1,0 +1,331 @@
+"""Exact optimum in rationals by one backward sweep over numbered states; no compilation, made for small instances.
+
+Each request has a short list of local states; a state of the instance is one number in mixed radix, so that an
+outcome is an addition. Rows are independent given the state, so the law of a cohort's outcome is built row by
+row and shared by every cohort that extends it. Arithmetic is FLINT's.
+
+Without a price on age only maximal cohorts are tried when the best value is sought: serving one more row with
+the same graph never hurts then. With such a price, and for the worst value, every action counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import permutations
+
+from flint import fmpq
+
+from fairlane.oracle.plain import Sense
+from fairlane.reference.errors import TooLarge
+from fairlane.reference.instance import Instance
+from fairlane.reference.state import FINISHED, ZERO, Action, LocalState, State
+from fairlane.reference.yields import row_outcomes
+
+Law = list[tuple[fmpq, int]]
+
+
+def rational(value: Fraction) -> fmpq:
+    """A FLINT rational."""
+    return fmpq(value.numerator, value.denominator)
+
+
+def fraction(value: fmpq) -> Fraction:
+    """A Python rational."""
+    return Fraction(int(value.p), int(value.q))
+
+
+@dataclass(frozen=True, slots=True)
+class _Lane:
+    """What serving a request in one local state does: expected reward, and number shifts with probabilities."""
+
+    reward: fmpq
+    law: Law
+
+
+class Sweep:
+    """One instance, solved on demand from the root down; values by state number.
+
+    Parameters
+    ----------
+    instance : Instance
+        Any instance without a price on age.
+    sense : Sense
+        Best or worst value.
+    max_states : int
+        Refusal beyond this many reachable unfinished states.
+    """
+
+    def __init__(self, instance: Instance, sense: Sense, max_states: int) -> None:
+        self.instance = instance
+        self.sense = sense
+        self.max_states = max_states
+        self.locals: list[list[LocalState]] = []
+        self.places: list[dict[LocalState, int]] = []
+        self.strides: list[int] = []
+        stride = 1
+        for request in instance.requests:
+            chain = [LocalState(p, 0, ZERO, False) for p in range(request.prompt, 0, -1)]
+            first = 1 if request.prompt else request.generated
+            chain += [LocalState(0, g, ZERO, False) for g in range(first, request.limit)]
+            chain.append(FINISHED)
+            self.locals.append(chain)
+            self.places.append({local: k for k, local in enumerate(chain)})
+            self.strides.append(stride)
+            stride *= len(chain)
+        self.size = stride
+        prices = instance.objective
+        self.graphs = instance.graphs.graphs
+        self.durations = [rational(g.duration_ms) for g in self.graphs]
+        self.prefill_value = rational(prices.prefill_value)
+        self.decode_value = rational(prices.decode_value)
+        self.time_price = rational(prices.time_price)
+        self.weights = [rational(r.weight) for r in instance.requests]
+        self.rates = [
+            [self._waiting_rate(i, local) for local in chain] for i, chain in enumerate(self.locals)
+        ]
+        self.rows: dict[tuple[int, int, int], _Lane] = {}
+        self.fills: dict[tuple[int, int, int], _Lane] = {}
+        self.values: dict[int, fmpq] = {self.size - 1: fmpq(0)}
+
+    def _waiting_rate(self, i: int, local: LocalState) -> fmpq:
+        """Cost per ms of one request's waiting."""
+        if local.finished:
+            return fmpq(0)
+        prices, weight = self.instance.objective, self.instance.requests[i].weight
+        first_output = prices.first_output_price if local.prompt else ZERO
+        return rational(weight * (prices.completion_price + first_output))
+
+    def number_of(self, state: State) -> int:
+        """The number of a state; ages are ignored."""
+        return sum(
+            self.places[i][FINISHED if local.finished else local._replace(age_ms=ZERO)] * self.strides[i]
+            for i, local in enumerate(state)
+        )
+
+    def digits_of(self, number: int) -> list[int]:
+        """Local places of a state, request by request."""
+        out = []
+        for chain in self.locals:
+            number, digit = divmod(number, len(chain))
+            out.append(digit)
+        return out
+
+    def _row(self, i: int, place: int, width: int) -> _Lane:
+        key = (i, place, width)
+        lane = self.rows.get(key)
+        if lane is None:
+            local, request = self.locals[i][place], self.instance.requests[i]
+            lane = self.rows[key] = self._published(i, place, local.generated, width, fmpq(0))
+            assert local.prompt == 0, request.id
+        return lane
+
+    def _fill(self, i: int, place: int, share: int) -> _Lane:
+        key = (i, place, share)
+        lane = self.fills.get(key)
+        if lane is None:
+            left = self.locals[i][place].prompt - share
+            work = self.prefill_value * self.weights[i] * share
+            if left:
+                to = self.places[i][LocalState(left, 0, ZERO, False)]
+                lane = _Lane(work, [(fmpq(1), (to - place) * self.strides[i])])
+            else:
+                # the last prompt token publishes exactly one output token, as a row of width 1 does
+                lane = self._published(i, place, 0, 1, work)
+            self.fills[key] = lane
+        return lane
+
+    def _published(self, i: int, place: int, generated: int, width: int, work: fmpq) -> _Lane:
+        request = self.instance.requests[i]
+        value = self.decode_value * self.weights[i]
+        reward, law = work, []
+        for outcome in row_outcomes(request.acceptance, width, request.length_prior, generated, request.limit):
+            probability = rational(outcome.probability)
+            reward += probability * value * outcome.n
+            local = FINISHED if outcome.finished else LocalState(0, generated + outcome.n, ZERO, False)
+            law.append((probability, (self.places[i][local] - place) * self.strides[i]))
+        return _Lane(reward, law)
+
+    def moves(self, number: int, *, every: bool, every_prefill: bool = False) -> list[tuple[Action, fmpq, Law]]:
+        """Actions of a state with expected reward and law of the next number; all, or the maximal ones.
+
+        ``every_prefill`` asks for every prefill list, none included, beside maximal decode sets.
+        """
+        places = self.digits_of(number)
+        prompts, rows = [], []
+        rate = self.time_price
+        for i, place in enumerate(places):
+            local = self.locals[i][place]
+            if local.finished:
+                continue
+            rate += self.rates[i][place]
+            (prompts if local.prompt else rows).append(i)
+        out: list[tuple[Action, fmpq, Law]] = []
+        cohorts: dict[tuple[int, int], list[tuple[tuple[int, ...], fmpq, Law]]] = {}
+        for g, graph in enumerate(self.graphs):
+            capacity = min(graph.decode_capacity, len(rows))
+            key = (capacity, graph.width if capacity else 0)
+            decodes = cohorts.get(key)
+            if decodes is None:
+                decodes = cohorts[key] = self._cohorts(rows, places, capacity, graph.width, every=every)
+            waited = rate * self.durations[g]
+            for prefill, gained, filled in self._lists(g, prompts, places, every=every or every_prefill):
+                for decode, value, law in decodes:
+                    if prefill or decode:
+                        out.append((Action(g, prefill, decode), gained + value - waited, _joint(filled, law)))
+        return out
+
+    def _cohorts(
+        self, rows: list[int], places: list[int], capacity: int, width: int, *, every: bool
+    ) -> list[tuple[tuple[int, ...], fmpq, Law]]:
+        """Decode sets with expected reward and law, each built from the set without its last row."""
+        out: list[tuple[tuple[int, ...], fmpq, Law]] = []
+        level: list[tuple[tuple[int, ...], int, fmpq, Law]] = [((), 0, fmpq(0), [(fmpq(1), 0)])]
+        for size in range(capacity + 1):
+            if every or size == capacity:
+                out += [(members, value, law) for members, _, value, law in level]
+            if size == capacity:
+                break
+            grown = []
+            for members, first, value, law in level:
+                # leave enough rows behind to reach a maximal set
+                last = len(rows) if every else len(rows) - (capacity - size) + 1
+                for k in range(first, last):
+                    lane = self._row(rows[k], places[rows[k]], width)
+                    grown.append(((*members, rows[k]), k + 1, value + lane.reward, _joint(law, lane.law)))
+            level = grown
+        return sorted(out, key=lambda row: (len(row[0]), row[0]))
+
+    def _lists(
+        self, g: int, prompts: list[int], places: list[int], *, every: bool
+    ) -> list[tuple[tuple[int, ...], fmpq, Law]]:
+        """Prefill lists with expected reward and law; lists with equal shares once, the empty one first."""
+        graph = self.graphs[g]
+        out: list[tuple[tuple[int, ...], fmpq, Law]] = []
+        lanes = min(graph.prefill_lanes, len(prompts)) if graph.prefill_capacity else 0
+        if every or lanes == 0:
+            out.append(((), fmpq(0), [(fmpq(1), 0)]))
+        seen: set[frozenset[tuple[int, int]]] = set()
+        for size in range(1, lanes + 1):
+            for order in permutations(prompts, size):
+                left = graph.prefill_capacity
+                shares = []
+                for i in order:
+                    share = min(left, self.locals[i][places[i]].prompt)
+                    shares.append(share)
+                    left -= share
+                if shares[-1] == 0 or (not every and left and size < lanes):
+                    continue
+                key = frozenset(zip(order, shares, strict=True))
+                if key in seen:
+                    continue
+                seen.add(key)
+                value: fmpq = fmpq(0)
+                law: Law = [(fmpq(1), 0)]
+                for i, share in zip(order, shares, strict=True):
+                    lane = self._fill(i, places[i], share)
+                    value += lane.reward
+                    law = _joint(law, lane.law)
+                out.append((order, value, law))
+        return out
+
+    def count_reachable(self, root: int) -> int:
+        """How many unfinished states the actions reach from ``root``."""
+        return len(self.reachable(root, every=True))
+
+    def reachable(self, root: int, *, every: bool) -> list[int]:
+        """Unfinished states that some action sequence reaches, the root first.
+
+        Raises
+        ------
+        TooLarge
+            More than ``max_states``.
+        """
+        final = self.size - 1
+        seen = {root, final}
+        queue = [root]
+        for number in queue:
+            for following in self._shifts(number, every=every):
+                if following not in seen:
+                    seen.add(following)
+                    queue.append(following)
+                    if len(queue) > self.max_states:
+                        raise TooLarge(
+                            f"instance {self.instance.name!r} has more than {self.max_states} states; "
+                            f"the limit is {self.max_states}"
+                        )
+        return queue
+
+    def _shifts(self, number: int, *, every: bool) -> set[int]:
+        return {number + shift for _, _, law in self.moves(number, every=every) for _, shift in law}
+
+    def solve(self, root: int, on_progress: Callable[[int, int], None] | None = None) -> None:
+        """Values of every state that the tried actions reach from ``root``."""
+        best = self.sense is Sense.MAX
+        # places only grow, and so does the number: falling numbers are a topological order
+        every = not best
+        pending = [root]
+        done = 0
+        while pending:
+            number = pending[-1]
+            if number in self.values:
+                pending.pop()
+                continue
+            moves = self.moves(number, every=every)
+            missing = {
+                number + shift for _, _, law in moves for _, shift in law if number + shift not in self.values
+            }
+            if missing:
+                pending += missing
+                continue
+            top: fmpq | None = None
+            for _, reward, law in moves:
+                value = reward
+                for probability, shift in law:
+                    value += probability * self.values[number + shift]
+                if top is None or (value > top if best else value < top):
+                    top = value
+            assert top is not None, "every unfinished request of a checked instance can be served"
+            self.values[number] = top
+            pending.pop()
+            done += 1
+            if len(self.values) > self.max_states + 1:
+                raise TooLarge(
+                    f"instance {self.instance.name!r} has more than {self.max_states} states; "
+                    f"the limit is {self.max_states}"
+                )
+            if on_progress is not None and done % 256 == 0:
+                on_progress(done, done + len(pending))
+
+    def value_at(self, state: State) -> Fraction:
+        """Exact value of any state of the instance."""
+        number = self.number_of(state)
+        if number not in self.values:
+            self.solve(number)
+        return fraction(self.values[number])
+
+    def optimal_actions(self, state: State) -> tuple[Action, ...]:
+        """Every optimal action of an unfinished state, maximal or not, in enumeration order."""
+        number = self.number_of(state)
+        if number not in self.values:
+            self.solve(number)
+        top = self.values[number]
+        out = []
+        for action, reward, law in self.moves(number, every=True):
+            value = reward
+            for probability, shift in law:
+                if number + shift not in self.values:
+                    self.solve(number + shift)
+                value += probability * self.values[number + shift]
+            if value == top:
+                out.append(action)
+        return tuple(out)
+
+
+def _joint(first: Law, second: Law) -> Law:
+    if len(first) == 1 and first[0][1] == 0:
+        return second
+    if len(second) == 1 and second[0][1] == 0:
+        return first
+    return [(p * q, a + b) for p, a in first for q, b in second]
