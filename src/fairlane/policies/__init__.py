@@ -1,1 +1,76 @@
-"""policies."""
+"""Dispatch policies: the built-in ones by name, and a user's own as ``module:attribute``."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+from fairlane.reference.errors import PolicyError
+from fairlane.reference.policy import Policy, PolicySpec, as_policy
+
+# name -> module of this package; modules are imported when their policy is asked for
+MODULES = {
+    "fixed-value": "fixed_value",
+    "continuation": "continuation",
+    "age-only": "age_only",
+    "prefill-first": "prefill_first",
+    "decode-first": "decode_first",
+    "round-robin": "round_robin",
+    "least-served": "least_served",
+    "shortest-prompt": "shortest_prompt",
+    "goodput-width": "goodput_width",
+    "stall-bonus": "stall_bonus",
+    "episode-ratio": "episode_ratio",
+}
+
+__all__ = ["load_policy", "names", "spec"]
+
+
+def names() -> tuple[str, ...]:
+    """Names of the built-in policies, in the order of tables."""
+    return tuple(MODULES)
+
+
+def spec(name: str) -> PolicySpec:
+    """The registered policy of a name, with its source and assumptions.
+
+    Raises
+    ------
+    PolicyError
+        No such name; the message lists the names.
+    """
+    if name not in MODULES:
+        raise PolicyError(f"policy is {name!r}; need module:attribute or one of {', '.join(MODULES)}")
+    found = importlib.import_module(f"fairlane.policies.{MODULES[name]}").POLICY
+    assert isinstance(found, PolicySpec)
+    return found
+
+
+def load_policy(name: str) -> Policy:
+    """A policy by its built-in name or as ``module:attribute``.
+
+    Parameters
+    ----------
+    name : str
+        ``fixed-value``, or ``my_module:my_policy``; the current folder can be imported from.
+
+    Raises
+    ------
+    PolicyError
+        No such name, a module that cannot be imported, no such attribute, or no policy there.
+    """
+    if ":" not in name:
+        return spec(name).policy
+    module_name, _, attribute = name.partition(":")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        found: object = importlib.import_module(module_name)
+    except (ImportError, SyntaxError, ValueError, TypeError) as error:
+        raise PolicyError(f"policy {name!r}: module {module_name!r} cannot be imported: {error}") from error
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            raise PolicyError(f"policy {name!r}: {module_name!r} has no {attribute!r}")
+        found = getattr(found, part)
+    return as_policy(found, f"policy {name!r}")

@@ -1,0 +1,101 @@
+"""How every policy chooses between graphs: higher score, then the one tie rule of the model.
+
+Among equal scores the cohort whose members were served least recently wins (never served counts as oldest, then
+request order), then the smaller capacity, then catalog order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from fairlane.reference.exact import Real, compare
+from fairlane.reference.graph import Graph
+from fairlane.reference.policy import NOTHING, Decision, RequestView, View
+from fairlane.reference.score import service_key
+
+ServiceKey = tuple[int, Real, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A graph with its lanes and their score."""
+
+    graph: Graph
+    order: int
+    prefill: tuple[RequestView, ...]
+    decode: tuple[RequestView, ...]
+    score: Real
+
+
+def oldest_first(request: RequestView) -> ServiceKey:
+    """The tie rule's order of requests."""
+    return service_key(request, request.index)
+
+
+def members_key(candidate: Candidate) -> list[ServiceKey]:
+    """A cohort's members, least recently served first."""
+    return sorted(oldest_first(request) for request in (*candidate.prefill, *candidate.decode))
+
+
+def choose(candidates: Iterable[Candidate]) -> Decision:
+    """The decision of the best candidate, or nothing to do where there is none."""
+    best: Candidate | None = None
+    for candidate in candidates:
+        if best is None or _beats(candidate, best):
+            best = candidate
+    if best is None:
+        return NOTHING
+    return Decision(
+        graph=best.graph.name,
+        prefill=tuple(r.id for r in best.prefill),
+        decode=tuple(r.id for r in best.decode),
+    )
+
+
+def _beats(new: Candidate, old: Candidate) -> bool:
+    sign = compare(new.score, old.score)
+    if sign:
+        return sign > 0
+    mine, theirs = members_key(new), members_key(old)
+    if mine[: len(theirs)] != theirs[: len(mine)]:
+        return mine < theirs
+    return (new.graph.capacity_tokens, new.order) < (old.graph.capacity_tokens, old.order)
+
+
+def fill_in_order(graph: Graph, prompts: Sequence[RequestView]) -> tuple[RequestView, ...]:
+    """Prompts from the front of a queue until lanes or capacity run out."""
+    left = graph.prefill_capacity
+    taken: list[RequestView] = []
+    for request in prompts[: graph.prefill_lanes]:
+        if left == 0:
+            break
+        taken.append(request)
+        left -= min(left, request.prompt)
+    return tuple(taken)
+
+
+def phases(view: View) -> tuple[list[RequestView], list[RequestView]]:
+    """Requests with a prompt left, and decoding ones, both in request order."""
+    prompts = [r for r in view.requests if r.prompt > 0]
+    return prompts, [r for r in view.requests if r.prompt == 0]
+
+
+def queued(
+    view: View,
+    *,
+    prompts: Sequence[RequestView],
+    rows: Sequence[RequestView],
+    usable: Callable[[Graph], bool],
+    score: Callable[[Graph, Sequence[RequestView], Sequence[RequestView]], Real],
+) -> Iterable[Candidate]:
+    """Candidates of usable graphs, both kinds of lanes filled from the front of their queues."""
+    for order, graph in enumerate(view.catalog):
+        if not usable(graph):
+            continue
+        prefill = fill_in_order(graph, prompts)
+        decode = tuple(rows[: graph.decode_capacity])
+        if prefill or decode:
+            yield Candidate(
+                graph=graph, order=order, prefill=prefill, decode=decode, score=score(graph, prefill, decode)
+            )
