@@ -5,6 +5,7 @@ It imports nothing of fairlane, so that the process is as fresh as it can be.
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 from typing import Any
@@ -12,8 +13,7 @@ from typing import Any
 
 def ask_z3(text: str, logic: str, limit: int) -> dict[str, Any]:
     """z3's answer with a model of rationals, or of close ones where a root is irrational."""
-    import z3
-
+    z3: Any = importlib.import_module("z3")
     context = z3.Context()
     solver = z3.Solver(ctx=context) if logic == "ALL" else z3.SolverFor(logic, ctx=context)
     solver.set("rlimit", limit)
@@ -37,8 +37,7 @@ def ask_z3(text: str, logic: str, limit: int) -> dict[str, Any]:
 
 def ask_cvc5(text: str, logic: str, limit: int) -> dict[str, Any]:
     """cvc5's answer with a model of rationals."""
-    import cvc5
-
+    cvc5: Any = importlib.import_module("cvc5")
     solver = cvc5.Solver(cvc5.TermManager())
     solver.setOption("rlimit", str(limit))
     solver.setOption("produce-models", "true")

@@ -88,6 +88,7 @@ def check(
     today: date,
     roots: Sequence[Path],
     run: Run = Run.CHANGED,
+    only: frozenset[str] | None = None,
     rotation: str | None = None,
     n_processes: int = 2,
     on_progress: Progress | None = None,
@@ -104,6 +105,8 @@ def check(
         Folders of the user's own modules, for the keys.
     run : Run
         NONE executes nothing and shows what is out of date; EVERY ignores what is kept.
+    only : frozenset of str or None
+        Ids that may be run, with what they rest on; None stands for every claim of the selected notes.
     rotation : str or None
         Other draws for statistical and recorded claims; those outcomes are not kept.
     n_processes : int
@@ -127,7 +130,7 @@ def check(
         kept = cache.outcomes.get(claim.id)
         return kept is not None and kept.key == keys[claim.id]
 
-    needed = _with_ancestors(collection)
+    needed = _with_ancestors(collection, only)
     waiting = [
         claim
         for claim in collection.claims
@@ -160,9 +163,13 @@ def _keys(collection: Collection, sources: Sources) -> dict[str, str]:
     }
 
 
-def _with_ancestors(collection: Collection) -> set[str]:
-    """Claims of the selected notes and everything they rest on."""
-    needed = {claim.id for claim in collection.claims if claim.path in collection.selected}
+def _with_ancestors(collection: Collection, only: frozenset[str] | None) -> set[str]:
+    """Claims that are asked for and everything they rest on."""
+    needed = {
+        claim.id
+        for claim in collection.claims
+        if (claim.path in collection.selected if only is None else claim.id in only)
+    }
     waiting = list(needed)
     while waiting:
         for parent in collection.graph.successors(waiting.pop()):

@@ -74,8 +74,10 @@ class Claim:
         The note, as shown to the reader.
     folder : Path
         Where relative files are looked up: the note's own directory.
-    line, body_line : int
-        First line of the claim and of its body, counted from 1.
+    line, last_line : int
+        Lines of the fences that open and close it, counted from 1.
+    body_line : int
+        First line of the body.
     """
 
     id: str
@@ -85,6 +87,7 @@ class Claim:
     path: str
     folder: Path
     line: int
+    last_line: int
     body_line: int
 
     def find(self, name: str) -> Option | None:

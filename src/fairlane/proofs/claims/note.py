@@ -46,9 +46,8 @@ _NESTING = frozenset(
 )
 
 
-@cache
-def markdown() -> MarkdownIt:
-    """The parser of every note: CommonMark with tables, colon fences, roles, dollar math and front matter."""
+def new_markdown() -> MarkdownIt:
+    """A parser of notes: CommonMark with tables, colon fences, roles, dollar math and front matter."""
     from mdit_py_plugins.colon_fence import colon_fence_plugin
     from mdit_py_plugins.dollarmath import dollarmath_plugin
     from mdit_py_plugins.front_matter import front_matter_plugin
@@ -56,6 +55,12 @@ def markdown() -> MarkdownIt:
 
     parser = MarkdownIt("commonmark").enable("table")
     return parser.use(front_matter_plugin).use(colon_fence_plugin).use(myst_role_plugin).use(dollarmath_plugin)
+
+
+@cache
+def markdown() -> MarkdownIt:
+    """The one parser that reads every note."""
+    return new_markdown()
 
 
 def parse_note(text: str, *, file: Path, shown: str) -> Note:
@@ -102,7 +107,7 @@ def parse_note(text: str, *, file: Path, shown: str) -> Note:
             return
         name, argument = match.groups()
         if name == "claim":
-            claim = _parse_claim(argument, token.content, file=file, path=shown, line=line, problems=problems)
+            claim = _parse_claim(argument, token, file=file, path=shown, line=line, problems=problems)
             if claim is not None:
                 claims.append(claim)
         elif name in _NESTING:
@@ -123,7 +128,7 @@ def parse_note(text: str, *, file: Path, shown: str) -> Note:
 
 
 def _parse_claim(
-    argument: str, content: str, *, file: Path, path: str, line: int, problems: list[Problem]
+    argument: str, token: Token, *, file: Path, path: str, line: int, problems: list[Problem]
 ) -> Claim | None:
     def bad(at: int, message: str) -> None:
         problems.append(Problem(path=path, line=at, message=message))
@@ -131,6 +136,7 @@ def _parse_claim(
     if _ID.fullmatch(argument) is None:
         bad(line, f"claim id is {argument!r}; need lower-case words joined by single hyphens, such as 'yield-step'")
         return None
+    content = token.content
     options, rest = _read_options(content, line + 1)
     seen: dict[str, int] = {}
     for option in options:
@@ -157,6 +163,7 @@ def _parse_claim(
         path=path,
         folder=file.parent,
         line=line,
+        last_line=line + (token.map[1] - token.map[0] if token.map is not None else 1) - 1,
         body_line=line + 1 + rest,
     )
 

@@ -1,4 +1,4 @@
-"""Reading names of code, ``module:attribute`` lists and proofs; apart from running them, so that keys are made without importing anything."""
+"""Names of code in options, ``module:attribute`` lists and proofs, read without importing anything."""
 
 from __future__ import annotations
 

@@ -1,0 +1,237 @@
+"""Sphinx extension: notes as they are written, shown with status and evidence.
+
+In ``conf.py``::
+
+    extensions = ["myst_parser", "fairlane.proofs.claims.sphinx_ext"]
+    myst_enable_extensions = ["colon_fence", "dollarmath"]
+    fairlane_notes = "notes"        # folder of notes, relative to conf.py
+    fairlane_notes_run = "none"     # "changed" runs what has changed first
+
+It defines the ``claim`` directive, the roles ``val``, ``num`` and ``claim``, and a ``claim-graph`` directive.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from docutils import nodes
+from sphinx.errors import ConfigError
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+from fairlane.proofs.claims.checking import Entry, Report, Run, check
+from fairlane.proofs.claims.collection import Collection, load_collection
+from fairlane.proofs.claims.graph_page import PAINT, claim_graph_svg, legend_html
+from fairlane.proofs.claims.site import standing_text, value_text
+from fairlane.proofs.claims.status import Colour
+from fairlane.reference.errors import FairlaneError
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
+
+log = logging.getLogger(__name__)
+
+
+class ClaimDirective(SphinxDirective):
+    """A claim with its standing; what it says was read from the note itself."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+    has_content = True
+    # Without an option list the whole body stays text: a claim's options are read by the claim engine alone.
+    option_spec: ClassVar[Any] = None
+
+    def run(self) -> list[nodes.Node]:
+        """The box that a reader sees."""
+        claim_id = self.arguments[0].strip()
+        entry = entries_of(self.env).get(claim_id)
+        if entry is None:
+            log.warning("claim %r is not among the notes of fairlane_notes", claim_id, location=self.get_location())
+            return [nodes.literal_block(self.block_text, self.block_text)]
+        box = nodes.container(classes=["admonition", "claim", f"claim-{entry.colour}"], ids=[f"claim-{claim_id}"])
+        box += nodes.paragraph("", entry.claim.text("title", claim_id), classes=["admonition-title"])
+        standing = nodes.paragraph()
+        standing += nodes.strong("", standing_text(entry))
+        standing += nodes.Text(f". {entry.summary}.")
+        if entry.weakest is not None:
+            worth = entry.weakest_strength if entry.weakest_strength is not None else entry.weakest_status
+            standing += nodes.Text(" Rests on ")
+            standing += _reference(self.env, entry.weakest, entry.weakest)
+            standing += nodes.Text(f" ({worth}) at its weakest.")
+        box += standing
+        options = "\n".join(f":{o.name}: {' '.join(o.value.split())}" for o in entry.claim.options)
+        source = "\n".join(part for part in (f"{entry.claim.kind}  {claim_id}", options, "", entry.claim.body) if part)
+        block = nodes.literal_block(source, source, language="text")
+        box += block
+        if entry.evidence:
+            box += nodes.raw("", "<details><summary>Evidence</summary>", format="html")
+            listed = nodes.bullet_list()
+            for line in entry.evidence:
+                item = nodes.list_item()
+                item += nodes.paragraph("", line)
+                listed += item
+            box += listed
+            box += nodes.raw("", "</details>", format="html")
+        domain = cast("Any", self.env.get_domain("std"))
+        domain.note_hyperlink_target(f"claim-{claim_id}", self.env.docname, f"claim-{claim_id}", claim_id)
+        self.state.document.note_explicit_target(box)
+        return [box]
+
+
+class ValueRole(SphinxRole):
+    """A claim's number, linked to the claim."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """The number, or a visible mark where there is none."""
+        claim_id, _, form = self.text.strip().partition(" ")
+        entry = entries_of(self.env).get(claim_id)
+        if entry is None:
+            log.warning("no claim %r for a value", claim_id, location=self.get_location())
+            return [nodes.Text(f"?({claim_id})")], []
+        digits = form.strip().lstrip(".")
+        text = value_text(entry, int(digits) if digits.isdigit() else None)
+        return [_reference(self.env, claim_id, text)], []
+
+
+class ClaimRole(SphinxRole):
+    """A link to a claim by its id."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """The id as a link."""
+        claim_id = self.text.strip()
+        if claim_id not in entries_of(self.env):
+            log.warning("no claim %r to link to", claim_id, location=self.get_location())
+            return [nodes.Text(claim_id)], []
+        return [_reference(self.env, claim_id, claim_id)], []
+
+
+class LabelRole(SphinxRole):
+    """A number that is a mere label."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """The text itself."""
+        return [nodes.Text(self.text)], []
+
+
+class ClaimGraphDirective(SphinxDirective):
+    """The graph of all claims."""
+
+    has_content = False
+
+    def run(self) -> list[nodes.Node]:
+        """One SVG, scrolled sideways where the screen is narrow."""
+        collection = cast("Collection", getattr(self.env, "fairlane_collection"))  # noqa: B009  # set by load()
+        builder = self.env.app.builder
+        source = Path(self.env.srcdir)
+        pages = {
+            claim.id: note.file.resolve().relative_to(source.resolve()).with_suffix("").as_posix()
+            for note in collection.notes
+            for claim in note.claims
+        }
+
+        def link(entry: Entry) -> str:
+            target = pages[entry.claim.id]
+            uri = builder.get_relative_uri(self.env.docname, target) if builder.format == "html" else ""
+            return f"{uri}#claim-{entry.claim.id}"
+
+        svg = claim_graph_svg(collection.graph, entries_of(self.env), link=link)
+        frame = f'<div class="claim-graph-frame">{svg}</div>{legend_html()}'
+        return [nodes.raw("", frame, format="html")]
+
+
+def _reference(env: BuildEnvironment, claim_id: str, text: str) -> nodes.Node:
+    from sphinx.addnodes import pending_xref
+
+    node = pending_xref(
+        "",
+        refdomain="std",
+        reftype="ref",
+        reftarget=f"claim-{claim_id}",
+        refexplicit=True,
+        refdoc=env.docname,
+        refwarn=True,
+    )
+    node += nodes.inline("", text, classes=["claim-value", f"claim-value-{entries_of(env)[claim_id].colour}"])
+    return node
+
+
+def entries_of(env: BuildEnvironment) -> dict[str, Entry]:
+    """The checked claims of a build, by id."""
+    report: Report | None = getattr(env, "fairlane_report", None)
+    return dict(report.everything) if report is not None else {}
+
+
+def load(app: Sphinx) -> None:
+    """Read the notes once, before any page; what is kept decides the statuses.
+
+    Raises
+    ------
+    ConfigError
+        The folder holds no notes.
+    """
+    folder = Path(app.confdir) / app.config.fairlane_notes
+    if app.config.fairlane_notes_run not in list(Run):
+        raise ConfigError(f"fairlane_notes_run is {app.config.fairlane_notes_run!r}; need one of {', '.join(Run)}")
+    try:
+        collection = load_collection(folder)
+        report = check(
+            collection,
+            today=date.today(),
+            roots=(Path.cwd(), folder.resolve()),
+            run=Run(app.config.fairlane_notes_run),
+        )
+    except FairlaneError as error:
+        raise ConfigError(str(error)) from None
+    env = cast("Any", app.env)
+    env.fairlane_collection, env.fairlane_report = collection, report
+    for problem in report.problems:
+        log.warning("%s", problem)
+
+
+def outdated(app: Sphinx, env: BuildEnvironment, *_: set[str]) -> list[str]:
+    """Pages with claims are written again every time: their statuses come from outside the page."""
+    collection: Collection | None = getattr(env, "fairlane_collection", None)
+    if collection is None:
+        return []
+    source = Path(app.srcdir).resolve()
+    names = []
+    for note in collection.notes:
+        if note.file.resolve().is_relative_to(source):
+            names.append(note.file.resolve().relative_to(source).with_suffix("").as_posix())
+    return [name for name in names if name in env.all_docs]
+
+
+def style(app: Sphinx) -> None:
+    """The colours of the boxes, as inline CSS: no file has to be shipped."""
+    rules = [
+        ".claim > .literal-block-wrapper, .claim pre { font-size: .85em; }",
+        ".claim-graph-frame { overflow-x: auto; background: #fff; }",
+    ]
+    rules.append(".claim-legend { list-style: none; padding: 0; }")
+    rules.append(
+        ".claim-swatch { display: inline-block; width: .9em; height: .9em; border: 1.5px solid; margin-right: .5em; }"
+    )
+    for colour in Colour:
+        edge = PAINT[colour][1]
+        rules.append(f".admonition.claim-{colour} {{ border-left: .35em solid {edge}; }}")
+    for colour in (Colour.AMBER, Colour.RED):
+        rules.append(f".claim-value-{colour} {{ background: {PAINT[colour][0]}; color: #111; }}")
+    app.add_css_file(None, body="\n".join(rules), type="text/css")  # type: ignore[arg-type]  # None means inline
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register everything with Sphinx."""
+    app.add_config_value("fairlane_notes", "notes", "env", str)
+    app.add_config_value("fairlane_notes_run", "none", "env", str)
+    app.add_directive("claim", ClaimDirective)
+    app.add_directive("claim-graph", ClaimGraphDirective)
+    app.add_role("val", ValueRole())
+    app.add_role("claim", ClaimRole())
+    app.add_role("num", LabelRole())
+    app.connect("builder-inited", load)
+    app.connect("builder-inited", style)
+    app.connect("env-get-outdated", outdated)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
