@@ -80,8 +80,8 @@ class Allocation:
         What found it.
     seconds : float
         Wall time of the call.
-    prices : ndarray of float64, shape (n_requests,)
-        Price of a token of each request in the certificate, > token_values. Read-only.
+    log_prices : ndarray of float64, shape (n_requests,)
+        u > 0 of the dual certificate: a token of a request is priced at its token value plus this. Read-only.
     """
 
     time_shares: FloatArray
@@ -91,7 +91,7 @@ class Allocation:
     relative_gap: float
     method: AllocationMethod
     seconds: float
-    prices: FloatArray
+    log_prices: FloatArray
 
     def cohorts(self, durations_ms: Sequence[Real] | None = None) -> CohortShares:
         """The actions with a positive share as a schedule of whole launches.
