@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairlane.cli import output
+from fairlane.cli import choices, output
 
 if TYPE_CHECKING:
     from fairlane.simulator.goodput import Targets
@@ -48,14 +48,16 @@ def command(
     from fairlane.simulator.percentiles import PercentileMethod
     from fairlane.simulator.publications import PublicationFormat, format_of, read_publications
 
-    chosen = format_of(str(file)) if layout is None else output.choice(layout, PublicationFormat, "--format")
-    unit = None if time_unit is None else {"s": 1000, "ms": 1}[output.one_of(time_unit, ("s", "ms"), "--time-unit")]
-    how = output.choice(missing, MissingTarget, "--missing-target")
-    method = output.choice(percentiles, PercentileMethod, "--percentiles")
+    chosen = format_of(str(file)) if layout is None else choices.choice(layout, PublicationFormat, "--format")
+    unit = choices.time_unit(time_unit)
+    how = choices.choice(missing, MissingTarget, "--missing-target")
+    method = choices.choice(percentiles, PercentileMethod, "--percentiles")
     asked = _asked({"ttft_ms": ttft_ms, "tpot_ms": tpot_ms, "e2e_ms": e2e_ms, "gap_ms": gap_ms})
     read = read_publications(read_text(file), str(file), layout=chosen, ms_per_unit=unit)
     names = ("ttft_ms", "tpot_ms", "e2e_ms", "gap_ms")
-    targets = Targets(**{n: getattr(asked, n) if getattr(asked, n) is not None else getattr(read.targets, n) for n in names})
+    targets = Targets(
+        **{n: getattr(asked, n) if getattr(asked, n) is not None else getattr(read.targets, n) for n in names}
+    )
     metrics = measure(read.table, targets=targets, missing=how, method=method)
     if json:
         document = metrics_to_json(metrics)
@@ -77,14 +79,21 @@ def _print(title: str, metrics: Metrics) -> None:
 
     from fairlane.simulator.percentiles import LEVELS
 
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column("ms")
     for heading in ("samples", "mean", "median", *(f"p{level}" for level in LEVELS[1:]), "max"):
         table.add_column(heading, justify="right")
-    for name, sample in (("TTFT", metrics.ttft), ("end to end", metrics.e2e), ("TPOT", metrics.tpot), ("gap", metrics.gap)):
+    for name, sample in (
+        ("TTFT", metrics.ttft),
+        ("end to end", metrics.e2e),
+        ("TPOT", metrics.tpot),
+        ("gap", metrics.gap),
+    ):
         values = (sample.mean, *(value for _, value in sample.percentiles), sample.largest)
         table.add_row(name, f"{sample.samples:,}", *(_ms(value) for value in values))
     terminal = output.console()
+    # as a title of the table it would be wrapped to the table's width
+    terminal.print(title, style="bold", markup=False)
     terminal.print(table)
     terminal.print()
     undefined = f", {metrics.n_tpot_undefined:,} of one token without TPOT" if metrics.n_tpot_undefined else ""
@@ -92,12 +101,14 @@ def _print(title: str, metrics: Metrics) -> None:
     lines = {
         "requests": f"{metrics.n_requests:,}: {metrics.n_finished:,} finished{undefined}, "
         f"{metrics.n_unfinished:,} unfinished, {metrics.n_rejected:,} rejected",
-        "output": f"{metrics.output_tokens:,} tokens in {_ms(metrics.elapsed_ms)} ms, {_plain(metrics.output_tokens_per_ms)} a ms",
+        "output": f"{metrics.output_tokens:,} tokens in {_ms(metrics.elapsed_ms)} ms, "
+        f"{_plain(metrics.output_tokens_per_ms)} a ms",
         "decode age": f"{_plain(metrics.age_area_ms2)} request·ms²"
         + (f", {metrics.n_open_stalls:,} streams open at the end" if metrics.n_open_stalls else ""),
         "acceptance": _share(metrics.acceptance),
         "Jain's index": _plain(metrics.jain),
-        "within targets": f"{_share(met.attainment)} ({met.met:,} of {met.requests:,}), {_plain(metrics.goodput_per_s)} a second"
+        "within targets": f"{_share(met.attainment)} ({met.met:,} of {met.requests:,}), "
+        f"{_plain(metrics.goodput_per_s)} a second"
         if met.in_force
         else "n/a (no target given)",
         "percentiles": metrics.ttft.method.value,

@@ -300,7 +300,8 @@ def _level(parts: list[str], x: float, y: float, width: float, height: float, sh
         )
     if filled > 0:
         parts.append(
-            f'<rect x="{px(x)}" y="{px(y + height - filled)}" width="{px(width)}" height="{px(filled)}" fill="{colour}"/>'
+            f'<rect x="{px(x)}" y="{px(y + height - filled)}" width="{px(width)}" height="{px(filled)}" '
+            f'fill="{colour}"/>'
         )
     parts.append(
         f'<rect x="{px(x)}" y="{px(y)}" width="{px(width)}" height="{px(height)}" fill="none" stroke="#ffffff" '
@@ -371,7 +372,8 @@ def _legend(parts: list[str], y: float, panels: Sequence[Panel]) -> None:
         x += 22 + svg.text_width_px(text, TEXT_PX) + 22
     if any(row.arrival_ms is not None for panel in panels for row in panel.rows):
         parts.append(
-            f'<line x1="{px(x)}" y1="{px(y + 7)}" x2="{px(x + 34)}" y2="{px(y + 7)}" stroke="#8a8a8a" stroke-width="1.5"/>'
+            f'<line x1="{px(x)}" y1="{px(y + 7)}" x2="{px(x + 34)}" y2="{px(y + 7)}" stroke="#8a8a8a" '
+            'stroke-width="1.5"/>'
             f'<line x1="{px(x)}" y1="{px(y)}" x2="{px(x)}" y2="{px(y + 14)}" stroke="{svg.BLACK}" stroke-width="2"/>'
             f'<circle cx="{px(x + 34)}" cy="{px(y + 7)}" r="3.5" fill="{svg.BLACK}"/>'
             f'<text x="{px(x + 44)}" y="{px(y + 11)}">arrival, waiting, finished</text>'

@@ -1,0 +1,89 @@
+"""Metrics as one flat JSON document, and as rows for a table."""
+
+from __future__ import annotations
+
+import math
+
+from fairlane.reference.exact import decimal_of, show
+from fairlane.simulator.metrics import Metrics
+from fairlane.simulator.percentiles import LEVELS, Distribution
+from fairlane.simulator.publication_table import Outcome, PublicationTable
+
+MAX_LISTED_GAPS = 10_000
+
+NAMES = ("ttft", "e2e", "tpot", "gap")
+
+
+def distribution_to_json(name: str, sample: Distribution) -> dict[str, object]:
+    """``mean_ttft_ms``, ``median_ttft_ms``, ``p90_ttft_ms``, ..., ``ttft_samples``; null without samples."""
+    out: dict[str, object] = {f"mean_{name}_ms": sample.mean}
+    for level in LEVELS:
+        out[f"{'median' if level == 50 else f'p{level}'}_{name}_ms"] = sample.at(level)
+    out[f"max_{name}_ms"] = sample.largest
+    out[f"{name}_samples"] = sample.samples
+    return out
+
+
+def metrics_to_json(metrics: Metrics) -> dict[str, object]:
+    """Every figure by name; null is "n/a".
+
+    Shares (attainment, acceptance) are exact and stand as strings with their decimals under ``decimal``. ``gaps_ms``
+    lists all gaps, request by request, up to 10,000 of them, and is null beyond.
+    """
+    out: dict[str, object] = {
+        "n_requests": metrics.n_requests,
+        "n_finished": metrics.n_finished,
+        "n_unfinished": metrics.n_unfinished,
+        "n_rejected": metrics.n_rejected,
+        "percentile_method": metrics.ttft.method.value,
+    }
+    for name in NAMES:
+        out |= distribution_to_json(name, getattr(metrics, name))
+    gaps = metrics.per_request.gaps_ms
+    attainment, acceptance = metrics.goodput.attainment, metrics.acceptance
+    return out | {
+        "tpot_undefined": metrics.n_tpot_undefined,
+        "gaps_ms": gaps.tolist() if len(gaps) <= MAX_LISTED_GAPS else None,
+        "output_tokens": metrics.output_tokens,
+        "elapsed_ms": metrics.elapsed_ms,
+        "output_tokens_per_ms": metrics.output_tokens_per_ms,
+        "decode_age_area_ms2": metrics.age_area_ms2,
+        "open_stalls": metrics.n_open_stalls,
+        "longest_open_stall_ms": metrics.longest_open_stall_ms,
+        "jain_index": metrics.jain,
+        "acceptance": None if acceptance is None else show(acceptance),
+        "attainment": None if attainment is None else show(attainment),
+        "targets_in_force": [kind.value for kind in metrics.goodput.in_force],
+        "requests_within_targets": metrics.goodput.met if metrics.goodput.in_force else None,
+        "goodput_per_s": metrics.goodput_per_s,
+        "decimal": {
+            "acceptance": None if acceptance is None else decimal_of(acceptance),
+            "attainment": None if attainment is None else decimal_of(attainment),
+        },
+    }
+
+
+def requests_to_json(table: PublicationTable, metrics: Metrics) -> list[dict[str, object]]:
+    """One object a request, in the order of the table."""
+    figures = metrics.per_request
+    return [
+        {
+            "id": request_id,
+            "outcome": Outcome(int(table.outcome[i])).name.lower(),
+            "ttft_ms": _number(figures.ttft_ms[i]),
+            "e2e_ms": _number(figures.e2e_ms[i]),
+            "tpot_ms": _number(figures.tpot_ms[i]),
+            "longest_gap_ms": _number(figures.longest_gap_ms[i]),
+            "gaps_ms": figures.gaps_ms[figures.gap_offsets[i] : figures.gap_offsets[i + 1]].tolist()
+            if table.gaps_known
+            else None,
+            "output_tokens": int(figures.output_tokens[i]),
+            "decode_age_area_ms2": _number(figures.age_area_ms2[i]),
+            "open_stall_ms": _number(figures.open_stall_ms[i]),
+        }
+        for i, request_id in enumerate(table.ids)
+    ]
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)

@@ -1,0 +1,363 @@
+"""Reading publications of any system from a file.
+
+JSON (``.json``): a list of requests, or an object with ``requests`` and, if wanted, ``targets``, ``start_ms`` and
+``boundary_ms``. A request is ::
+
+    {"id": "a", "arrival_ms": 0, "publications": [[50, 1], [400, 3]]}
+
+with, if wanted, ``prompt`` (prompt tokens; 0 says that it arrives decoding, so that its arrival opens the first gap
+and it has no TTFT), ``finished`` (default: true where anything was published), ``rejected`` (true, or the reason),
+``targets`` (its own, as ``{"ttft_ms": 200}``), ``proposed_drafts`` and ``accepted_drafts``.
+
+JSON lines (``.jsonl``): one such request a line. CSV (``.csv``): the columns ``id``, ``arrival_ms``, ``at_ms`` and
+``tokens``, one row a publication, rows of a request in the order of time; a request that published nothing has one row
+with ``at_ms`` and ``tokens`` empty. ``prompt`` is a further column if wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from functools import partial
+from pathlib import PurePath
+
+import numpy as np
+
+from fairlane.reference.errors import DataError, InvalidInstance
+from fairlane.simulator.goodput import NO_TARGETS, Targets, read_targets
+from fairlane.simulator.publication_table import UNKNOWN, Outcome, PublicationTable, TargetKind
+from fairlane.simulator.rows import (
+    Number,
+    Place,
+    csv_rows,
+    json_lines,
+    parse_json,
+    read_id,
+    read_ms,
+    read_whole,
+    shown,
+)
+
+REQUEST_FIELDS = (
+    "id",
+    "arrival_ms",
+    "publications",
+    "prompt",
+    "finished",
+    "rejected",
+    "targets",
+    "proposed_drafts",
+    "accepted_drafts",
+)
+REQUIRED = ("id", "arrival_ms", "publications")
+# kept with the data by whoever wrote it, and not read
+ANNOTATIONS = ("name", "description", "source", "note", "kind", "expect", "schema")
+
+
+class PublicationFormat(StrEnum):
+    """Layouts in which publications can be read."""
+
+    JSON = "json"
+    JSONL = "jsonl"
+    CSV = "csv"
+    VLLM = "vllm"
+    VTC = "vtc"
+    SUMMARY = "summary"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicationRow:
+    """One request as read; times are exact and in ms."""
+
+    id: str
+    arrival_ms: Number
+    publications: tuple[tuple[Number, int], ...]
+    outcome: Outcome
+    prompt: int = UNKNOWN
+    targets: Targets = NO_TARGETS
+    proposed_drafts: int = 0
+    accepted_drafts: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicationFile:
+    """A file's table and the common targets it states."""
+
+    table: PublicationTable
+    targets: Targets = NO_TARGETS
+
+
+def table_of(
+    rows: Iterable[PublicationRow],
+    *,
+    start_ms: Number | None = None,
+    boundary_ms: Number | None = None,
+    gaps_known: bool = True,
+    file: str = "publications",
+) -> PublicationTable:
+    """The table of requests as read, with the start of the measurement as its zero.
+
+    Parameters
+    ----------
+    rows : iterable of PublicationRow
+        In any order of arrival.
+    start_ms, boundary_ms : Number or None
+        The measured interval; without them, from the first arrival to the last event.
+    gaps_known : bool
+        Whether every publication is listed.
+    file : str
+        Named in errors.
+
+    Returns
+    -------
+    PublicationTable
+        Times are exact differences to the start, rounded once: clocks that count from an epoch lose nothing.
+
+    Raises
+    ------
+    DataError
+        An event outside the stated interval.
+    """
+    kept = tuple(rows)
+    first = min((row.arrival_ms for row in kept), default=0)
+    last = max((row.publications[-1][0] if row.publications else row.arrival_ms for row in kept), default=0)
+    last = max(last, max((row.arrival_ms for row in kept), default=0))
+    start = first if start_ms is None else start_ms
+    end = max(start, last) if boundary_ms is None else boundary_ms
+    if start > first:
+        raise DataError(f"{file}: start_ms is {shown(start)}; need at most {shown(first)}, the first arrival")
+    if end < last or end < start:
+        raise DataError(f"{file}: boundary_ms is {shown(end)}; need at least {shown(max(start, last))}, the last event")
+    flat = [publication for row in kept for publication in row.publications]
+    counts = np.array([0, *(len(row.publications) for row in kept)], dtype=np.int64)
+    own = [[getattr(row.targets, kind.value) for kind in TargetKind] for row in kept]
+    return PublicationTable(
+        ids=tuple(row.id for row in kept),
+        arrival_ms=np.array([float(row.arrival_ms - start) for row in kept], dtype=np.float64),
+        offsets=np.cumsum(counts),
+        at_ms=np.array([float(at - start) for at, _ in flat], dtype=np.float64),
+        tokens=np.array([tokens for _, tokens in flat], dtype=np.int64),
+        outcome=np.array([row.outcome for row in kept], dtype=np.int64),
+        prompt_tokens=np.array([row.prompt for row in kept], dtype=np.int64),
+        # None becomes NaN
+        target_ms=np.array(own, dtype=np.float64).reshape(len(kept), len(TargetKind)),
+        proposed_drafts=np.array([row.proposed_drafts for row in kept], dtype=np.int64),
+        accepted_drafts=np.array([row.accepted_drafts for row in kept], dtype=np.int64),
+        start_ms=0.0,
+        boundary_ms=float(end - start),
+        gaps_known=gaps_known,
+    )
+
+
+def format_of(file: str) -> PublicationFormat:
+    """The layout that a file's name stands for: ``.jsonl`` and ``.ndjson``, ``.csv``, otherwise JSON."""
+    suffix = PurePath(file).suffix.lower()
+    if suffix in (".jsonl", ".ndjson"):
+        return PublicationFormat.JSONL
+    return PublicationFormat.CSV if suffix == ".csv" else PublicationFormat.JSON
+
+
+def read_publications(
+    text: str, file: str, *, layout: PublicationFormat, ms_per_unit: int | None = None
+) -> PublicationFile:
+    """Publications from the text of a file.
+
+    Parameters
+    ----------
+    text : str
+        The whole file.
+    file : str
+        Named in errors.
+    layout : PublicationFormat
+        See the module docstring, and :mod:`~fairlane.simulator.request_logs` for other systems' logs.
+    ms_per_unit : int or None
+        1 or 1000 where the user states the unit; needed where the layout does not fix it.
+
+    Returns
+    -------
+    PublicationFile
+        The table and the targets the file states.
+
+    Raises
+    ------
+    DataError
+        Anything out of place, with its row or path.
+    """
+    from fairlane.simulator.request_logs import LOGS, read_log
+
+    if layout in LOGS:
+        return PublicationFile(table=read_log(text, file, layout=layout, ms_per_unit=ms_per_unit))
+    if ms_per_unit not in (None, 1):
+        raise DataError(f"{file}: the time unit is s; the format {layout.value} has its times in ms")
+    if layout is PublicationFormat.CSV:
+        return PublicationFile(table=table_of(_csv(text, file), file=file))
+    if layout is PublicationFormat.JSONL:
+        seen: dict[str, int] = {}
+        rows = [
+            _request(value, partial(_in_row, file, n), seen, n)
+            for n, value in json_lines(text, file, required=REQUIRED)
+        ]
+        return PublicationFile(table=table_of(rows, file=file))
+    return _json(text, file)
+
+
+def _json(text: str, file: str) -> PublicationFile:
+    value = parse_json(text, file)
+    top: Mapping[str, object] = value if isinstance(value, dict) else {"requests": value}
+    for key in top:
+        if key not in ("requests", "targets", "start_ms", "boundary_ms", *ANNOTATIONS):
+            raise DataError(
+                f"{file}: found the field {shown(key)}; need requests, and if wanted targets, start_ms, boundary_ms"
+            )
+    listed = top.get("requests")
+    if not isinstance(listed, list):
+        what = shown(listed) if "requests" in top else "no requests"
+        raise DataError(f"{file}: found {what}; need a list of requests, or an object whose requests is one")
+    seen: dict[str, int] = {}
+    rows: list[PublicationRow] = []
+    for i, item in enumerate(listed):
+        at = f"{file}: requests[{i}]"
+        if not isinstance(item, dict):
+            raise DataError(f"{at}: found {shown(item)}; need an object with {', '.join(REQUIRED)}")
+        rows.append(_request(item, partial(_in_item, at), seen, i + 1))
+    bounds = {k: None if top.get(k) is None else read_ms(top[k], f"{file}: {k}") for k in ("start_ms", "boundary_ms")}
+    return PublicationFile(
+        table=table_of(rows, start_ms=bounds["start_ms"], boundary_ms=bounds["boundary_ms"], file=file),
+        targets=_targets(top.get("targets"), f"{file}: targets"),
+    )
+
+
+def _in_row(file: str, row: int, column: str) -> str:
+    return str(Place(file, row, column))
+
+
+def _in_item(item: str, field: str) -> str:
+    return f"{item}.{field}" if field else item
+
+
+def _targets(value: object, where: str) -> Targets:
+    if value is None:
+        return NO_TARGETS
+    if not isinstance(value, dict):
+        raise DataError(f"{where}: found {shown(value)}; need an object of targets in ms")
+    plain = {name: str(bound) if isinstance(bound, Decimal) else bound for name, bound in value.items()}
+    try:
+        return read_targets(plain, "targets")
+    except InvalidInstance as error:
+        raise DataError(f"{where}: {error}") from None
+
+
+def _request(value: Mapping[str, object], at: Callable[[str], str], seen: dict[str, int], row: int) -> PublicationRow:
+    for key in value:
+        if key not in REQUEST_FIELDS:
+            raise DataError(f"{at('')}: found the field {shown(key)}; known fields are {', '.join(REQUEST_FIELDS)}")
+    for name in REQUIRED:
+        if name not in value:
+            raise DataError(f"{at(name)}: missing; need it")
+    request_id = read_id(value["id"], at("id"), seen, row)
+    arrival = read_ms(value["arrival_ms"], at("arrival_ms"))
+    listed = value["publications"]
+    if not isinstance(listed, list):
+        raise DataError(f"{at('publications')}: found {shown(listed)}; need a list of [ms, tokens] pairs")
+    publications: list[tuple[Number, int]] = []
+    before = arrival
+    for j, pair in enumerate(listed):
+        where = at(f"publications[{j}]")
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise DataError(f"{where}: found {_pair(pair)}; need a pair [ms, tokens]")
+        time = read_ms(pair[0], where)
+        _in_order(time, before, j == 0, where)
+        publications.append((time, read_whole(pair[1], where, minimum=1)))
+        before = time
+    rejected = value.get("rejected")
+    if not (rejected is None or isinstance(rejected, (bool, str))):
+        raise DataError(f"{at('rejected')}: found {shown(rejected)}; need true, false or the reason")
+    finished = value.get("finished", bool(publications))
+    if not isinstance(finished, bool):
+        raise DataError(f"{at('finished')}: found {shown(finished)}; need true or false")
+    if finished and not publications:
+        raise DataError(f"{at('finished')}: found true without a publication; need at least one")
+    turned_away = rejected is True or (isinstance(rejected, str) and bool(rejected))
+    if turned_away and publications:
+        raise DataError(
+            f"{at('rejected')}: found {shown(rejected)} with publications; need none for a rejected request"
+        )
+    prompt = value.get("prompt")
+    drafts = {
+        name: read_whole(value[name], at(name), minimum=0) if name in value else 0
+        for name in ("proposed_drafts", "accepted_drafts")
+    }
+    if drafts["accepted_drafts"] > drafts["proposed_drafts"]:
+        raise DataError(
+            f"{at('accepted_drafts')}: found {drafts['accepted_drafts']}; need at most {drafts['proposed_drafts']}, "
+            "the drafts proposed"
+        )
+    return PublicationRow(
+        id=request_id,
+        arrival_ms=arrival,
+        publications=tuple(publications),
+        outcome=Outcome.REJECTED if turned_away else Outcome.FINISHED if finished else Outcome.UNFINISHED,
+        prompt=UNKNOWN if prompt is None else read_whole(prompt, at("prompt"), minimum=0),
+        targets=_targets(value.get("targets"), at("targets")),
+        proposed_drafts=drafts["proposed_drafts"],
+        accepted_drafts=drafts["accepted_drafts"],
+    )
+
+
+def _pair(value: object) -> str:
+    return f"a list of {len(value)}" if isinstance(value, list) else shown(value)
+
+
+def _in_order(at: Number, before: Number, is_first: bool, where: Place | str) -> None:
+    if at < before:
+        what = "the arrival" if is_first else "the publication before"
+        raise DataError(f"{where}: found {shown(at)} ms; need at least {shown(before)} ms, {what}")
+
+
+def _csv(text: str, file: str) -> list[PublicationRow]:
+    arrivals: dict[str, Number] = {}
+    prompts: dict[str, int] = {}
+    published: dict[str, list[tuple[Number, int]]] = {}
+    silent: set[str] = set()
+    for row, value in csv_rows(text, file, required=("id", "arrival_ms", "at_ms", "tokens")):
+        request_id = read_id(value["id"], Place(file, row, "id"), {}, row)
+        arrival = read_ms(value["arrival_ms"], Place(file, row, "arrival_ms"))
+        if arrivals.setdefault(request_id, arrival) != arrival:
+            raise DataError(
+                f"{Place(file, row, 'arrival_ms')}: found {shown(arrival)}; earlier rows of {request_id!r} have "
+                f"{shown(arrivals[request_id])}; need one arrival a request"
+            )
+        prompt = UNKNOWN
+        if value.get("prompt"):
+            prompt = read_whole(value["prompt"], Place(file, row, "prompt"), minimum=0)
+        if prompts.setdefault(request_id, prompt) != prompt:
+            raise DataError(
+                f"{Place(file, row, 'prompt')}: found {shown(value['prompt'])}; need what earlier rows of "
+                f"{request_id!r} have"
+            )
+        known = published.setdefault(request_id, [])
+        nothing = not value["at_ms"] and not value["tokens"]
+        if request_id in silent or (nothing and known):
+            raise DataError(
+                f"{Place(file, row, 'at_ms')}: {request_id!r} has a row without a publication beside other rows; "
+                "need one or the other"
+            )
+        if nothing:
+            silent.add(request_id)
+            continue
+        place = Place(file, row, "at_ms")
+        at = read_ms(value["at_ms"], place)
+        _in_order(at, known[-1][0] if known else arrival, not known, place)
+        known.append((at, read_whole(value["tokens"], Place(file, row, "tokens"), minimum=1)))
+    return [
+        PublicationRow(
+            id=request_id,
+            arrival_ms=arrival,
+            publications=tuple(published[request_id]),
+            outcome=Outcome.FINISHED if published[request_id] else Outcome.UNFINISHED,
+            prompt=prompts[request_id],
+        )
+        for request_id, arrival in arrivals.items()
+    ]

@@ -1,0 +1,296 @@
+"""Rows of text files from outside: every bad one is an error with its number, its column, and what was found.
+
+Row 1 is the first data row, below any header. Numbers are read by their decimal text.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from fairlane.reference.errors import DataError, InvalidInstance
+from fairlane.reference.exact import MAX_DIGITS, MAX_EXPONENT, found, parse_number
+
+Number = int | Decimal
+
+MAX_MS = 10**15
+MAX_TOKENS = 10**12
+
+_PLAIN = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
+_WHOLE = re.compile(r"[0-9]{1,12}")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a value stands: file, row and column, as an error names them."""
+
+    file: str
+    row: int
+    column: str = ""
+
+    def __str__(self) -> str:
+        column = f", column {self.column}" if self.column else ""
+        return f"{self.file}: row {self.row}{column}"
+
+
+def shown(value: object) -> str:
+    """What was found, for an error."""
+    if isinstance(value, (int, Decimal)) and not isinstance(value, bool):
+        text = str(value)
+        return text if len(text) <= 40 else text[:37] + "..."
+    return found(value)
+
+
+def read_number(value: object, place: Place | str) -> Number:
+    """An int or Decimal from a JSON number or a number's text.
+
+    Raises
+    ------
+    DataError
+        No finite number.
+    """
+    if isinstance(value, (int, Decimal)) and not isinstance(value, bool):
+        return value
+    if not isinstance(value, str):
+        raise DataError(f"{place}: found {shown(value)}; need a number")
+    if _PLAIN.fullmatch(value):
+        return Decimal(value)
+    try:
+        exact: Fraction = parse_number(value, "number")
+    except InvalidInstance:
+        raise DataError(f"{place}: found {found(value)}; need a finite number") from None
+    return Decimal(exact.numerator) / Decimal(exact.denominator)
+
+
+def read_ms(value: object, place: Place | str, *, ms_per_unit: int = 1) -> Number:
+    """A time in milliseconds, 0 to 10^15.
+
+    Raises
+    ------
+    DataError
+        No number, negative, or too large.
+    """
+    at = read_number(value, place) * ms_per_unit
+    if at < 0:
+        raise DataError(f"{place}: found {shown(value)}; need >= 0")
+    if at > MAX_MS:
+        raise DataError(f"{place}: found {shown(value)}; need at most 10^15 ms")
+    return at
+
+
+def read_whole(value: object, place: Place | str, *, minimum: int) -> int:
+    """A whole number of tokens, ``minimum`` to 10^12.
+
+    Raises
+    ------
+    DataError
+        No whole number, or out of range.
+    """
+    if isinstance(value, str) and _WHOLE.fullmatch(value):
+        whole = int(value)
+    else:
+        number = read_number(value, place)
+        if number > MAX_TOKENS:
+            raise DataError(f"{place}: found {shown(value)}; need at most 10^12")
+        if number < minimum:
+            raise DataError(f"{place}: found {shown(value)}; need >= {minimum}")
+        if number != (whole := int(number)):
+            raise DataError(f"{place}: found {shown(value)}; need a whole number")
+    if whole < minimum:
+        raise DataError(f"{place}: found {shown(value)}; need >= {minimum}")
+    return whole
+
+
+def read_id(value: object, place: Place | str, seen: dict[str, int], row: int) -> str:
+    """A label that no earlier row has; a whole number counts as its text.
+
+    Raises
+    ------
+    DataError
+        Empty, no text, or taken.
+    """
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str) or not value.strip():
+        raise DataError(f"{place}: found {shown(value)}; need a non-empty id")
+    if not value.isascii() and any("\ud800" <= c <= "\udfff" for c in value):
+        raise DataError(f"{place}: found {found(value)}; need text without lone surrogates")
+    first = seen.setdefault(value, row)
+    if first != row:
+        raise DataError(f"{place}: found {found(value)}, already the id of row {first}; need distinct ids")
+    return value
+
+
+def csv_rows(text: str, file: str, *, required: Sequence[str]) -> Iterator[tuple[int, Mapping[str, str]]]:
+    """Numbered rows of a CSV text with a header.
+
+    Parameters
+    ----------
+    text : str
+        The whole file.
+    file : str
+        Named in errors.
+    required : sequence of str
+        Columns that must be there; others may be.
+
+    Yields
+    ------
+    row, values : int, mapping of str to str
+        From 1; stripped texts by column.
+
+    Raises
+    ------
+    DataError
+        No header, a missing or repeated column, a row with another number of fields, a broken quote.
+    """
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        header = [name.strip() for name in next(reader, [])]
+    except csv.Error as error:
+        raise DataError(f"{file}: header: {error}; need plain CSV") from None
+    if not any(header):
+        raise DataError(f"{file}: found no header; need the columns {', '.join(required)}")
+    for name in required:
+        if name not in header:
+            raise DataError(f"{file}: header: column {name} is missing; found {', '.join(map(found, header[:8]))}")
+    repeated = next((name for i, name in enumerate(header) if name in header[:i]), None)
+    if repeated is not None:
+        raise DataError(f"{file}: header: column {found(repeated)} stands twice; need distinct columns")
+    blank: int | None = None
+    row = 0
+    while True:
+        row += 1
+        try:
+            fields = next(reader, None)
+        except csv.Error as error:
+            raise DataError(f"{file}: row {row}: {error}; need plain CSV") from None
+        if fields is None:
+            return
+        if not fields or (len(fields) == 1 and not fields[0].strip() and len(header) > 1):
+            blank = row if blank is None else blank
+            continue
+        if blank is not None:
+            # blank lines at the end are harmless; one in the middle is a row that was lost
+            raise DataError(f"{file}: row {blank}: found a blank line; need {len(header)} fields")
+        if len(fields) != len(header):
+            raise DataError(f"{file}: row {row}: found {len(fields)} fields; need {len(header)}")
+        yield row, {name: value.strip() for name, value in zip(header, fields, strict=True)}
+
+
+def parse_json(text: str, file: str) -> object:
+    """JSON with ints and Decimals, without NaN, repeated keys or numbers of excessive size.
+
+    Raises
+    ------
+    DataError
+        The text is no such JSON.
+    """
+    try:
+        value: object = json.loads(
+            text,
+            object_pairs_hook=_Unique(file),
+            parse_float=_Float(file),
+            parse_int=_Int(file),
+            parse_constant=_No(file),
+        )
+    except json.JSONDecodeError as error:
+        raise DataError(f"{file}: not JSON: {error.msg} at line {error.lineno} column {error.colno}") from None
+    except RecursionError:
+        raise DataError(f"{file}: nested too deeply; need a flatter file") from None
+    return value
+
+
+def json_lines(text: str, file: str, *, required: Sequence[str]) -> Iterator[tuple[int, Mapping[str, object]]]:
+    """Numbered JSON objects, one a line.
+
+    Parameters
+    ----------
+    text : str
+        The whole file.
+    file : str
+        Named in errors.
+    required : sequence of str
+        Fields every object must have.
+
+    Yields
+    ------
+    row, values : int, mapping
+        From 1.
+
+    Raises
+    ------
+    DataError
+        A line that is no JSON object, lacks a field, or is blank with data after it.
+    """
+    lines = text.split("\n")
+    while lines and not lines[-1].strip():
+        lines.pop()
+    for row, line in enumerate(lines, start=1):
+        where = f"{file}: row {row}"
+        if not line.strip():
+            raise DataError(f"{where}: found a blank line; need a JSON object")
+        value = parse_json(line, where)
+        if not isinstance(value, dict):
+            raise DataError(f"{where}: found {shown(value)}; need a JSON object")
+        for name in required:
+            if name not in value:
+                raise DataError(f"{where}, column {name}: missing; need it")
+        yield row, value
+
+
+@dataclass(frozen=True, slots=True)
+class _Unique:
+    where: str
+
+    def __call__(self, pairs: list[tuple[str, object]]) -> dict[str, object]:
+        out = dict(pairs)
+        if len(out) != len(pairs):
+            seen: set[str] = set()
+            for key, _ in pairs:
+                if key in seen:
+                    raise DataError(
+                        f"{self.where}: the key {found(key)} stands twice in one object; need distinct keys"
+                    )
+                seen.add(key)
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class _Float:
+    where: str
+
+    def __call__(self, text: str) -> Decimal:
+        if len(text) <= 20 and "e" not in text and "E" not in text:
+            return Decimal(text)
+        digits = sum(c.isdigit() for c in re.split("[eE]", text)[0])
+        exponent = re.split("[eE]", text)[1] if re.search("[eE]", text) else "0"
+        if digits > MAX_DIGITS or len(exponent) > 5 or abs(int(exponent)) > MAX_EXPONENT:
+            raise DataError(
+                f"{self.where}: found {shown(text)}; need at most {MAX_DIGITS} digits and an exponent "
+                f"within ±{MAX_EXPONENT}"
+            )
+        return Decimal(text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Int:
+    where: str
+
+    def __call__(self, text: str) -> int:
+        if len(text) > MAX_DIGITS:
+            raise DataError(f"{self.where}: found {shown(text)}; need at most {MAX_DIGITS} digits")
+        return int(text)
+
+
+@dataclass(frozen=True, slots=True)
+class _No:
+    where: str
+
+    def __call__(self, name: str) -> object:
+        raise DataError(f"{self.where}: {name} is no JSON number; need finite numbers")
