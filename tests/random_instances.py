@@ -54,6 +54,10 @@ def random_graphs(rng: random.Random) -> list[Graph]:
     return rows
 
 
+def _one_of(rng: random.Random, *values: int | str) -> Fraction:
+    return Fraction(rng.choice(values))
+
+
 def random_instance(rng: random.Random, *, age: bool = False, most_requests: int = 3) -> Instance:
     """An instance of one to three requests with a few dozen states.
 
@@ -81,7 +85,7 @@ def random_instance(rng: random.Random, *, age: bool = False, most_requests: int
                         limit=limit,
                         length_prior=random_prior(rng, limit),
                         acceptance=[Fraction(rng.randint(0, 4), 4) for _ in range(rng.randint(0, 2))],
-                        weight=rng.choice([1, 1, 2, Fraction(1, 2)]),
+                        weight=_one_of(rng, 1, 1, 2, "1/2"),
                     )
                 )
             except InvalidInstance:
@@ -93,9 +97,9 @@ def random_instance(rng: random.Random, *, age: bool = False, most_requests: int
                 requests=requests,
                 objective=Objective(
                     prefill_value=rng.choice([0, 1]),
-                    decode_value=rng.choice([0, 1, Fraction(1, 2), 16]),
-                    time_price=rng.choice([0, 1, Fraction(1, 2)]),
-                    completion_price=rng.choice([0, Fraction(1, 3), 2]),
+                    decode_value=_one_of(rng, 0, 1, "1/2", 16),
+                    time_price=_one_of(rng, 0, 1, "1/2"),
+                    completion_price=_one_of(rng, 0, "1/3", 2),
                     first_output_price=rng.choice([0, 1]),
                     age_price=Fraction(1, 10) if age else 0,
                 ),

@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from fairlane.cli import catalog, evaluate, long_run, metrics, solve, verify
+from fairlane.cli import catalog, check, evaluate, long_run, metrics, notes, solve, verify
 
 
 def build() -> Any:  # a click command; typer does not publish its type
@@ -21,12 +21,20 @@ def build() -> Any:  # a click command; typer does not publish its type
     app.callback(invoke_without_command=True)(_root)
     app.command("verify")(verify.command)
     app.command("solve")(solve.command)
+    app.command("check")(check.command)
     app.command("evaluate")(evaluate.command)
     app.command("long-run")(long_run.command)
     app.command("metrics")(metrics.command)
     catalogs = typer.Typer(help="Graph catalogs.", no_args_is_help=True, rich_markup_mode=None)
     catalogs.command("check")(catalog.check)
     app.add_typer(catalogs, name="catalog")
+    checked = typer.Typer(
+        help="Research notes whose every statement is executed.", no_args_is_help=True, rich_markup_mode=None
+    )
+    checked.command("check")(notes.check)
+    checked.command("status")(notes.status)
+    checked.command("build")(notes.build)
+    app.add_typer(checked, name="notes")
     return typer.main.get_command(app)
 
 

@@ -11,18 +11,13 @@ from fairlane.cli import output
 
 
 def command(
-    instance: Annotated[Path, typer.Argument(help="An instance file, or a model in DRN format (*.drn).")],
+    instance: Annotated[Path, typer.Argument(help="An instance file.")],
     worst: Annotated[bool, typer.Option("--worst", help="The worst value over all policies instead.")] = False,
     certificate: Annotated[Path | None, typer.Option("--certificate", help="Write the certificate here.")] = None,
     inexact: Annotated[bool, typer.Option("--inexact", help="Take priors that sum to 1 within 1e-12.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Exact optimum over all policies."""
-    if instance.suffix == ".drn":
-        from fairlane.cli.solve_model import solve_model
-
-        solve_model(instance, worst=worst, json=json)
-        return
     from fairlane.oracle.solve import solve
     from fairlane.reference.codec import load_instance
     from fairlane.reference.exact import decimal_of, show
@@ -33,7 +28,7 @@ def command(
     if certificate is not None:
         from fairlane.oracle.certificate import write_certificate
 
-        write_certificate(loaded, certificate, sense="min" if worst else "max")
+        write_certificate(loaded, certificate, sense="min" if worst else "max", solution=solution)
     exact = solution.value
     if json:
         output.print_json(

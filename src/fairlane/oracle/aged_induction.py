@@ -63,7 +63,8 @@ class AgedSweep:
             ages.append(int(scaled))
         return self.base.number_of(state), tuple(ages)
 
-    def _moves(self, key: Key, *, every: bool) -> list[tuple[Action, fmpq, list[tuple[fmpq, Key]]]]:
+    def moves(self, key: Key, *, every: bool) -> list[tuple[Action, fmpq, list[tuple[fmpq, Key]]]]:
+        """Actions of a state with expected reward and law of the next key; all, or those with maximal decode sets."""
         number, ages = key
         places = self.base.digits_of(number)
         local = [self.base.locals[i][place] for i, place in enumerate(places)]
@@ -106,7 +107,7 @@ class AgedSweep:
             if self._value(key) is not None:
                 pending.pop()
                 continue
-            moves = self._moves(key, every=not best)
+            moves = self.moves(key, every=not best)
             missing = {k for _, _, law in moves for _, k in law if self._value(k) is None}
             if missing:
                 pending += missing
@@ -136,18 +137,27 @@ class AgedSweep:
             value += probability * future
         return value
 
-    def count_reachable(self, root: Key) -> int:
-        """How many unfinished states the actions reach from ``root``.
+    def state_of(self, key: Key) -> State:
+        """The state of a key."""
+        number, ages = key
+        return tuple(
+            local._replace(age_ms=Fraction(age, self.unit)) if age else local
+            for local, age in zip(self.base.state_of(number), ages, strict=True)
+        )
+
+    def reachable_states(self) -> list[State]:
+        """Every unfinished state that actions reach from the initial one, which comes first.
 
         Raises
         ------
         TooLarge
             More than ``max_states``.
         """
+        root = (0, (0,) * len(self.instance.requests))
         seen = {root}
         queue = [root]
         for key in queue:
-            for _, _, law in self._moves(key, every=True):
+            for _, _, law in self.moves(key, every=True):
                 for _, following in law:
                     if following[0] != self.base.size - 1 and following not in seen:
                         seen.add(following)
@@ -157,7 +167,7 @@ class AgedSweep:
                                 f"instance {self.instance.name!r} has more than {self.max_states} states with "
                                 f"their ages; the limit is {self.max_states}"
                             )
-        return len(queue)
+        return [self.state_of(key) for key in queue]
 
     def value_at(self, state: State) -> Fraction:
         """Exact value of a state."""
@@ -173,11 +183,10 @@ class AgedSweep:
         key = self.key_of(state)
         top = rational(self.value_at(state))
         out = []
-        for action, reward, law in self._moves(key, every=True):
+        for action, reward, law in self.moves(key, every=True):
             for _, following in law:
                 if self._value(following) is None:
                     self.solve(following)
             if self._expected(reward, law) == top:
                 out.append(action)
         return tuple(out)
-

@@ -82,9 +82,7 @@ class Sweep:
         self.decode_value = rational(prices.decode_value)
         self.time_price = rational(prices.time_price)
         self.weights = [rational(r.weight) for r in instance.requests]
-        self.rates = [
-            [self._waiting_rate(i, local) for local in chain] for i, chain in enumerate(self.locals)
-        ]
+        self.rates = [[self._waiting_rate(i, local) for local in chain] for i, chain in enumerate(self.locals)]
         self.rows: dict[tuple[int, int, int], _Lane] = {}
         self.fills: dict[tuple[int, int, int], _Lane] = {}
         self.values: dict[int, fmpq] = {self.size - 1: fmpq(0)}
@@ -103,6 +101,14 @@ class Sweep:
             self.places[i][FINISHED if local.finished else local._replace(age_ms=ZERO)] * self.strides[i]
             for i, local in enumerate(state)
         )
+
+    def state_of(self, number: int) -> State:
+        """The state of a number."""
+        return tuple(chain[place] for chain, place in zip(self.locals, self.digits_of(number), strict=True))
+
+    def reachable_states(self) -> list[State]:
+        """Every unfinished state that actions reach from the initial one, which comes first."""
+        return [self.state_of(number) for number in self.reachable(0, every=True)]
 
     def digits_of(self, number: int) -> list[int]:
         """Local places of a state, request by request."""
@@ -153,7 +159,8 @@ class Sweep:
         ``every_prefill`` asks for every prefill list, none included, beside maximal decode sets.
         """
         places = self.digits_of(number)
-        prompts, rows = [], []
+        prompts: list[int] = []
+        rows: list[int] = []
         rate = self.time_price
         for i, place in enumerate(places):
             local = self.locals[i][place]
@@ -230,10 +237,6 @@ class Sweep:
                 out.append((order, value, law))
         return out
 
-    def count_reachable(self, root: int) -> int:
-        """How many unfinished states the actions reach from ``root``."""
-        return len(self.reachable(root, every=True))
-
     def reachable(self, root: int, *, every: bool) -> list[int]:
         """Unfinished states that some action sequence reaches, the root first.
 
@@ -273,9 +276,7 @@ class Sweep:
                 pending.pop()
                 continue
             moves = self.moves(number, every=every)
-            missing = {
-                number + shift for _, _, law in moves for _, shift in law if number + shift not in self.values
-            }
+            missing = {number + shift for _, _, law in moves for _, shift in law if number + shift not in self.values}
             if missing:
                 pending += missing
                 continue

@@ -12,7 +12,6 @@ from fractions import Fraction
 from fairlane.oracle.aged_induction import AgedSweep
 from fairlane.oracle.backward_induction import Sweep
 from fairlane.oracle.plain import Sense
-from fairlane.reference.errors import TooLarge
 from fairlane.reference.instance import Instance
 from fairlane.reference.policy import Decision, FunctionPolicy, Policy, Sees, View
 from fairlane.reference.state import FINISHED, ZERO, Action, LocalState, State, initial_state
@@ -45,6 +44,11 @@ class Solution:
     method: Method
     seconds: float
     _table: Sweep | AgedSweep = field(repr=False)
+    _reached: tuple[State, ...] = field(repr=False)
+
+    def reachable_states(self) -> tuple[State, ...]:
+        """Every reachable unfinished state, the initial one first."""
+        return self._reached
 
     def value_at(self, state: State) -> Fraction:
         """Exact optimal value of a state; 0 of a final one."""
@@ -87,33 +91,30 @@ def solve(
     """
     begun = time.perf_counter()
     which = Sense(sense)
-    nominal = math.prod(r.prompt + r.limit - (r.generated if not r.prompt else 1) + 1 for r in instance.requests)
     table: Sweep | AgedSweep
     root = initial_state(instance)
-    if nominal > 50 * max_states:
-        raise TooLarge(f"instance {instance.name!r} has up to {nominal:,} states; the limit is {max_states:,}")
     if instance.objective.age_price:
         aged = table = AgedSweep(instance, which, max_states)
         aged.solve(aged.key_of(root), on_progress)
-        states = aged.count_reachable(aged.key_of(root))
         method = Method.AGED_BACKWARD_INDUCTION
     else:
         plain = table = Sweep(instance, which, max_states)
         plain.solve(plain.number_of(root), on_progress)
-        states = plain.count_reachable(plain.number_of(root))
         method = Method.BACKWARD_INDUCTION
     value = table.value_at(root)
+    reached = tuple(table.reachable_states())
     lower, upper = enclose(value)
     return Solution(
         value=value,
         lower=lower,
         upper=upper,
         policy=_policy(instance, table),
-        states=states,
+        states=len(reached),
         canonical_states=None,
         method=method,
         seconds=time.perf_counter() - begun,
         _table=table,
+        _reached=reached,
     )
 
 
@@ -136,9 +137,7 @@ def _policy(instance: Instance, table: Sweep | AgedSweep) -> Policy:
     def decide(view: View) -> Decision:
         live = {request.index: request for request in view.requests}
         state = tuple(
-            LocalState(
-                live[i].prompt, live[i].generated, Fraction(live[i].age_ms or 0) if keeps_age else ZERO, False
-            )
+            LocalState(live[i].prompt, live[i].generated, Fraction(live[i].age_ms or 0) if keeps_age else ZERO, False)
             if i in live
             else FINISHED
             for i in range(len(ids))

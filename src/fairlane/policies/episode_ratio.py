@@ -13,27 +13,16 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from fairlane.oracle.long_run import dinkelbach
-from fairlane.oracle.workload_model import build_model
+from fairlane.oracle.ratio_sweep import RatioPlan
 from fairlane.policies.episode_template import covers, state_in, template_of
 from fairlane.reference.graph import Catalog
-from fairlane.reference.instance import Instance, Regenerates
+from fairlane.reference.instance import Instance
 from fairlane.reference.policy import Completion, Decision, Memory, PolicySpec, Sees, View
-from fairlane.reference.state import Action, State
 
 
 @lru_cache(maxsize=64)
-def _plan(template: Instance) -> dict[State, Action]:
-    cycle = Instance(
-        graphs=template.graphs,
-        requests=template.requests,
-        objective=template.objective,
-        regenerates=Regenerates.EPISODE,
-        name=template.name,
-    )
-    model = build_model(cycle)
-    _, _, choice = dinkelbach(model)
-    return {s: row[k].action for s, row, k in zip(model.states, model.moves, choice, strict=True)}
+def _plan(template: Instance) -> RatioPlan:
+    return RatioPlan(template)
 
 
 class EpisodeRatio:
@@ -48,7 +37,7 @@ class EpisodeRatio:
     def decide(self, view: View, memory: Memory) -> Decision:
         """The action of the plan that maximises the ratio from the episode's start."""
         template = _template(memory, view)
-        action = _plan(template)[state_in(template, view)]
+        action = _plan(template).action(state_in(template, view))
         ids = [r.id for r in template.requests]
         return Decision(
             graph=template.graphs.graphs[action.graph].name,

@@ -102,7 +102,7 @@ class Catalog:
         for i, graph in enumerate(rows):
             if graph.name in seen:
                 raise InvalidInstance(
-                    f"graphs[{i}].name is {graph.name!r}, already the name of graphs[{seen[graph.name]}]; need distinct names"
+                    f"graphs[{i}].name is {graph.name!r}, already that of graphs[{seen[graph.name]}]; need distinct"
                 )
             seen[graph.name] = i
         object.__setattr__(self, "graphs", rows)

@@ -91,7 +91,7 @@ class Instance:
         for i, request in enumerate(rows):
             if request.id in seen:
                 raise InvalidInstance(
-                    f"requests[{i}].id is {request.id!r}, already the id of requests[{seen[request.id]}]; need distinct ids"
+                    f"requests[{i}].id is {request.id!r}, already that of requests[{seen[request.id]}]; need distinct"
                 )
             seen[request.id] = i
             reason = why_unservable(catalog, request)

@@ -41,13 +41,14 @@ def test_two_prompts_share_capacity_in_the_order_given() -> None:
 
 def test_a_row_follows_the_outcome_probabilities_of_the_model() -> None:
     # c: limit 3, so p = {1: 1/5, 2: 3/5, 3: 1/5}, q_1 = 1/4, width 2.
-    # finish with 1: 1/5. go on with 1: (3/4)(4/5) = 3/5. finish with 2: (1/4)(3/5) = 3/20. go on with 2: (1/4)(1/5) = 1/20.
+    # finish with 1: 1/5. go on with 1: (3/4)(4/5) = 3/5.
+    # finish with 2: (1/4)(3/5) = 3/20. go on with 2: (1/4)(1/5) = 1/20.
     case = instance(Objective(decode_value=1, prefill_value=0))
     outcomes = {o.state[2]: (o.probability, o.reward) for o in step(case, initial_state(case), Action(1, (), (2,)))}
     finished = [o.probability for o in step(case, initial_state(case), Action(1, (), (2,))) if o.state[2] == FINISHED]
     assert sorted(finished) == [F(3, 20), F(1, 5)]
-    assert outcomes[LocalState(0, 1, F(0), False)] == (F(3, 5), 1)
-    assert outcomes[LocalState(0, 2, F(0), False)] == (F(1, 20), 2)
+    assert outcomes[LocalState(0, 1, F(0), False)] == (F(3, 5), F(1))
+    assert outcomes[LocalState(0, 2, F(0), False)] == (F(1, 20), F(2))
 
 
 def test_prices_on_waiting_count_every_unfinished_request() -> None:

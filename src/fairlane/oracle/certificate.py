@@ -1,0 +1,103 @@
+"""Writing certificates of optimality: every reachable state with its exact value and its first optimal action."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import Protocol
+
+from fairlane.oracle.evaluate import OptimalValues
+from fairlane.oracle.plain import Sense
+from fairlane.reference.certificate_check import SCHEMA, Checked, check_certificate, fingerprint
+from fairlane.reference.codec import PathLike, parse_json, write_text
+from fairlane.reference.errors import TooLarge
+from fairlane.reference.exact import show
+from fairlane.reference.instance import Instance
+from fairlane.reference.state import State, initial_state
+
+MAX_STATES = 100_000
+
+
+class SolvedEpisode(OptimalValues, Protocol):
+    """A solved instance that can list its states."""
+
+    def reachable_states(self) -> tuple[State, ...]:
+        """Every reachable unfinished state, the initial one first."""
+        ...
+
+
+def certificate(instance: Instance, solution: SolvedEpisode, *, sense: Sense = Sense.MAX) -> dict[str, object]:
+    """A certificate as a JSON document.
+
+    Parameters
+    ----------
+    instance : Instance
+        The instance.
+    solution : OptimalValues
+        Exact values and optimal actions of every reachable state.
+    sense : Sense
+        What the solution solves for.
+    """
+    reached = solution.reachable_states()
+    if len(reached) > MAX_STATES:
+        raise TooLarge(
+            f"instance {instance.name!r} has {len(reached)} states; a certificate takes at most {MAX_STATES}"
+        )
+    rows = []
+    for state in reached:
+        action = solution.optimal_actions(state)[0]
+        rows.append(
+            {
+                "state": [None if x.finished else [x.prompt, x.generated, _age(x.age_ms)] for x in state],
+                "value": show(solution.value_at(state)),
+                "action": [action.graph, list(action.prefill), list(action.decode)],
+            }
+        )
+    return {
+        "schema": SCHEMA,
+        "instance": fingerprint(instance),
+        "sense": sense.value,
+        "value": show(solution.value_at(initial_state(instance))),
+        "n_states": len(rows),
+        "states": rows,
+    }
+
+
+def _age(age_ms: Fraction) -> int | str:
+    return int(age_ms) if age_ms.denominator == 1 else show(age_ms)
+
+
+def certify(instance: Instance, solution: SolvedEpisode, *, sense: Sense = Sense.MAX) -> Checked:
+    """Have a solution's certificate checked, without a file.
+
+    Raises
+    ------
+    CertificateRejected
+        The independent checker refuses it.
+    """
+    text = json.dumps(certificate(instance, solution, sense=sense))
+    return check_certificate(parse_json(text, "certificate"), instance)
+
+
+def write_certificate(
+    instance: Instance, path: PathLike, *, sense: Sense | str = Sense.MAX, solution: SolvedEpisode | None = None
+) -> None:
+    """Solve an instance and write its certificate, whole or not at all.
+
+    Raises
+    ------
+    TooLarge
+        More states than a certificate takes.
+    DataError
+        The place cannot be written.
+    """
+    from fairlane.oracle.solve import solve
+
+    which = Sense(sense)
+    solved = solution if solution is not None else solve(instance, sense=which)
+    document = certificate(instance, solved, sense=which)
+    rows = document.pop("states")
+    assert isinstance(rows, list)
+    head = json.dumps(document, indent=1)[:-2]
+    body = ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows)
+    write_text(f'{head},\n "states": [\n{body}\n]\n}}\n', path)
