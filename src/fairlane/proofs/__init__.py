@@ -31,6 +31,22 @@ PROOFS: tuple[ProofEntry, ...] = (
     ProofEntry("yield-shape", f"{_HERE}.yield_shape"),
     ProofEntry("yield-under-budget", f"{_HERE}.yield_budget"),
     ProofEntry("yield-with-length-prior", f"{_HERE}.yield_prior"),
+    ProofEntry("residual-fixed-length", f"{_HERE}.residual_fixed"),
+    ProofEntry("residual-geometric", f"{_HERE}.residual_geometric"),
+    ProofEntry("residual-pareto", f"{_HERE}.residual_pareto"),
+    ProofEntry("residual-truncated", f"{_HERE}.residual_truncated"),
+    ProofEntry("log-bound", f"{_HERE}.log_bound"),
+    ProofEntry("allocation-gradient-gap", f"{_HERE}.allocation_gradient_gap"),
+    ProofEntry("allocation-dual-gap", f"{_HERE}.allocation_dual_gap"),
+    ProofEntry("allocation-weight-shares", f"{_HERE}.allocation_shares"),
+    ProofEntry("allocation-units", f"{_HERE}.allocation_units"),
+    ProofEntry("allocation-water-filling", f"{_HERE}.allocation_water_filling"),
+    ProofEntry("cycle-rate", f"{_HERE}.cycle_rate"),
+    ProofEntry("mean-of-ratios", f"{_HERE}.mean_of_ratios"),
+    ProofEntry("episode-ratio", f"{_HERE}.episode_ratio"),
+    ProofEntry("semi-markov-forms", f"{_HERE}.semi_markov"),
+    ProofEntry("dinkelbach", f"{_HERE}.dinkelbach"),
+    ProofEntry("greedy-chunking", f"{_HERE}.greedy_chunking"),
 )
 
 

@@ -1,0 +1,78 @@
+"""Remaining work of a Pareto length.
+
+Statement: If P(L > x) is proportional to x^{-α} with α > 1, then E[L - g | L > g] = g/(α - 1) above the minimum length,
+and g/(α - 1)·(1 - (g/m)^{α-1}) under a limit m; at α = 3/2 the former is 2g, so remaining work grows with output.
+
+Assumptions: a continuous law, g at or above its minimum; written with α = 1 + β, β > 0.
+
+Source: the Pareto example of the source's section on remaining work, which says that the factor belongs to that law.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from fairlane.proofs.evidence import Evidence, proof_from
+from fairlane.proofs.obligations import Task, check_zero, forall, refute_forall, settle
+
+
+def prove(*, residual: str = "g/b", cut: str = "1 - (g/m)**b") -> Sequence[Evidence]:
+    """Evidence for the residual in terms of b = alpha - 1 and for the factor that a limit m puts to it."""
+    import sympy
+
+    g, m, b, x = sympy.symbols("g m b x", positive=True)
+    names = {"g": g, "m": m, "b": b}
+    written = sympy.parse_expr(residual, local_dict=names)
+    factor = sympy.parse_expr(cut, local_dict=names)
+    conditional_survival = (g / x) ** (1 + b)
+
+    def closed_at(beta: int) -> Task:
+        # The antiderivative of (g/x)^(beta+1) is -g^(beta+1) / (beta x^beta); the solvers check the difference.
+        area = f"g**{beta + 1}/{beta}*(1/g**{beta} - 1/m**{beta})"
+        return forall(
+            "g in positive, m in positive",
+            f"{area} == ({residual.replace('b', str(beta))})*({cut.replace('b', str(beta))}) and {area} <= m - g",
+            given=["g <= m"],
+            label=f"alpha = {beta + 1}: the truncated area in closed form, at most m - g",
+        )
+
+    return settle(
+        check_zero(
+            "the integral of (g/x)^(1+b) over x > g",
+            sympy.integrate(conditional_survival, (x, g, sympy.oo), conds="none") - written,
+        ),
+        check_zero(
+            "derivative in m of the truncated residual is the survival at m",
+            sympy.diff(written * factor, m) - conditional_survival.subs(x, m),
+        ),
+        check_zero("no room at m = g", (written * factor).subs(m, g)),
+        check_zero("alpha = 3/2 gives 2 g", written.subs(b, sympy.Rational(1, 2)) - 2 * g),
+        closed_at(1),
+        closed_at(2),
+        closed_at(3),
+        forall(
+            "g in positive, h in positive, b in positive",
+            f"({residual.replace('g', 'h')}) > ({residual})",
+            given=["g < h"],
+            label="longer output predicts more remaining work",
+        ),
+        refute_forall(
+            "a in positive, g in positive",
+            "g/(a - 1) == 2*g",
+            {"a": Fraction(3), "g": Fraction(1)},
+            given=["a > 1"],
+            label="twice the output is no consequence of the tail being a power law",
+        ),
+    )
+
+
+PROOF = proof_from(
+    __doc__,
+    "residual-pareto",
+    prove,
+    {
+        "divided by the exponent itself": lambda: prove(residual="g/(b + 1)"),
+        "the limit cuts with the wrong power": lambda: prove(cut="1 - (g/m)**(b + 1)"),
+    },
+)
