@@ -48,13 +48,13 @@ PathLike = str | os.PathLike[str]
 Built = TypeVar("Built")
 
 
-def read_text(path: PathLike) -> str:
-    """The UTF-8 text of a file.
+def read_bytes(path: PathLike) -> bytes:
+    """The bytes of a file.
 
     Raises
     ------
     DataError
-        Missing, a directory, unreadable, larger than 256 MiB, or not UTF-8.
+        Missing, a directory, unreadable, or larger than 256 MiB.
     """
     file = Path(path)
     try:
@@ -62,9 +62,7 @@ def read_text(path: PathLike) -> str:
             raise DataError(f"{path} is a directory; need a file")
         if file.stat().st_size > MAX_BYTES:
             raise DataError(f"{path} has {file.stat().st_size} bytes; need at most {MAX_BYTES}")
-        return file.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path} is not UTF-8 (byte {error.start}); need UTF-8 text") from None
+        return file.read_bytes()
     except FileNotFoundError:
         raise DataError(f"{path} does not exist; need a file") from None
     except (OSError, ValueError) as error:
@@ -72,6 +70,20 @@ def read_text(path: PathLike) -> str:
             raise
         reason = getattr(error, "strerror", None) or str(error)
         raise DataError(f"{str(path)!r} cannot be read: {reason}") from None
+
+
+def read_text(path: PathLike) -> str:
+    """The UTF-8 text of a file.
+
+    Raises
+    ------
+    DataError
+        As :func:`read_bytes`, or not UTF-8.
+    """
+    try:
+        return read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path} is not UTF-8 (byte {error.start}); need UTF-8 text") from None
 
 
 def parse_json(text: str, where: str) -> object:

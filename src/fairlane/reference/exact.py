@@ -101,6 +101,8 @@ def as_fraction(value: object, where: str) -> Fraction:
     InvalidInstance
         Not a number, or not finite.
     """
+    if type(value) is Fraction:
+        return value
     if isinstance(value, JsonNumber):
         return parse_number(value.text, where)
     if isinstance(value, (int, Fraction)) and not isinstance(value, bool):
@@ -122,6 +124,9 @@ def as_integer(value: object, where: str, *, minimum: int) -> int:
     InvalidInstance
         Not a whole number, or too small.
     """
+    if type(value) is int and value >= minimum:
+        # the usual case of a trace with tens of thousands of rows
+        return value
     exact = as_fraction(value, where)
     if exact.denominator != 1:
         raise InvalidInstance(f"{where} is {show(exact)}; need a whole number")

@@ -10,9 +10,9 @@ import io
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from typing import NamedTuple
 
 from fairlane.reference.errors import DataError, InvalidInstance
 from fairlane.reference.exact import MAX_DIGITS, MAX_EXPONENT, found, parse_number
@@ -26,8 +26,7 @@ _PLAIN = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 _WHOLE = re.compile(r"[0-9]{1,12}")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where a value stands: file, row and column, as an error names them."""
 
     file: str
@@ -127,6 +126,26 @@ def read_id(value: object, place: Place | str, seen: dict[str, int], row: int) -
     return value
 
 
+def decode(content: bytes, file: str) -> str:
+    """The text of UTF-8 bytes, with or without a byte order mark.
+
+    Raises
+    ------
+    DataError
+        Not UTF-8; the message names the row.
+    """
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        # JSON lines have no header
+        row = line if content.lstrip()[:1] in (b"{", b"[") else line - 1
+        raise DataError(
+            f"{file}: {f'row {row}' if row else 'header'}: found the byte 0x{content[error.start]:02x}, which is not "
+            "UTF-8; need UTF-8 text"
+        ) from None
+
+
 def csv_rows(text: str, file: str, *, required: Sequence[str]) -> Iterator[tuple[int, Mapping[str, str]]]:
     """Numbered rows of a CSV text with a header.
 
@@ -192,17 +211,16 @@ def parse_json(text: str, file: str) -> object:
         The text is no such JSON.
     """
     try:
-        value: object = json.loads(
-            text,
-            object_pairs_hook=_Unique(file),
-            parse_float=_Float(file),
-            parse_int=_Int(file),
-            parse_constant=_No(file),
-        )
+        value: object = _DECODER.decode(text)
     except json.JSONDecodeError as error:
         raise DataError(f"{file}: not JSON: {error.msg} at line {error.lineno} column {error.colno}") from None
     except RecursionError:
         raise DataError(f"{file}: nested too deeply; need a flatter file") from None
+    except _Refused as error:
+        raise DataError(f"{file}: {error}") from None
+    except ValueError:
+        # Python's own limit on the digits of an integer
+        raise DataError(f"{file}: found an integer of thousands of digits; need at most {MAX_DIGITS}") from None
     return value
 
 
@@ -244,53 +262,29 @@ def json_lines(text: str, file: str, *, required: Sequence[str]) -> Iterator[tup
         yield row, value
 
 
-@dataclass(frozen=True, slots=True)
-class _Unique:
-    where: str
-
-    def __call__(self, pairs: list[tuple[str, object]]) -> dict[str, object]:
-        out = dict(pairs)
-        if len(out) != len(pairs):
-            seen: set[str] = set()
-            for key, _ in pairs:
-                if key in seen:
-                    raise DataError(
-                        f"{self.where}: the key {found(key)} stands twice in one object; need distinct keys"
-                    )
-                seen.add(key)
-        return out
+class _Refused(ValueError):
+    """What a hook found in JSON text; the caller knows the file."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Float:
-    where: str
-
-    def __call__(self, text: str) -> Decimal:
-        if len(text) <= 20 and "e" not in text and "E" not in text:
-            return Decimal(text)
-        digits = sum(c.isdigit() for c in re.split("[eE]", text)[0])
-        exponent = re.split("[eE]", text)[1] if re.search("[eE]", text) else "0"
-        if digits > MAX_DIGITS or len(exponent) > 5 or abs(int(exponent)) > MAX_EXPONENT:
-            raise DataError(
-                f"{self.where}: found {shown(text)}; need at most {MAX_DIGITS} digits and an exponent "
-                f"within ±{MAX_EXPONENT}"
-            )
-        return Decimal(text)
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    out = dict(pairs)
+    if len(out) != len(pairs):
+        names = [key for key, _ in pairs]
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise _Refused(f"the key {found(twice)} stands twice in one object; need distinct keys")
+    return out
 
 
-@dataclass(frozen=True, slots=True)
-class _Int:
-    where: str
-
-    def __call__(self, text: str) -> int:
-        if len(text) > MAX_DIGITS:
-            raise DataError(f"{self.where}: found {shown(text)}; need at most {MAX_DIGITS} digits")
-        return int(text)
+def _decimal(text: str) -> Decimal:
+    mantissa, _, exponent = text.replace("E", "e").partition("e")
+    if len(mantissa) > MAX_DIGITS or len(exponent) > 5 or abs(int(exponent or 0)) > MAX_EXPONENT:
+        raise _Refused(f"found {shown(text)}; need at most {MAX_DIGITS} digits and an exponent within ±{MAX_EXPONENT}")
+    return Decimal(text)
 
 
-@dataclass(frozen=True, slots=True)
-class _No:
-    where: str
+def _constant(name: str) -> object:
+    raise _Refused(f"{name} is no JSON number; need finite numbers")
 
-    def __call__(self, name: str) -> object:
-        raise DataError(f"{self.where}: {name} is no JSON number; need finite numbers")
+
+# one decoder for all lines: building it costs more than a line does
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_float=_decimal, parse_constant=_constant)
