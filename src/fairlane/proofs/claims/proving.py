@@ -140,8 +140,7 @@ def _verdict(trial: _Trial, first: Reply, second: Sequence[Reply]) -> Outcome:
     proved = [Solver.Z3] if first.answer is Answer.UNSAT else []
     evidence.append(f"{prefix}z3: negation {_said(first)}")
     if second:
-        if second[-1].in_time:
-            evidence.append(f"{prefix}cvc5: negation {_said(second[-1])}")
+        evidence.append(f"{prefix}cvc5: negation {_said(second[-1])}")
         if second[-1].answer is Answer.UNSAT:
             proved.append(Solver.CVC5)
         elif proved and second[-1].answer is Answer.SAT:

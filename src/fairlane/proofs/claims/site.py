@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from fairlane.proofs.claims.checking import Entry, Report
-from fairlane.proofs.claims.claim import Note
+from fairlane.proofs.claims.claim import Claim, Note
 from fairlane.proofs.claims.collection import Collection
 from fairlane.proofs.claims.graph_page import claim_graph_svg, legend_html
 from fairlane.proofs.claims.html_page import page_of
@@ -157,7 +157,6 @@ def value_text(entry: Entry, decimals: int | None) -> str:
 def _box(entry: Entry, mark: str, link: Callable[[str], str | None]) -> list[str]:
     claim = entry.claim
     title = claim.text("title", claim.id)
-    statement = [f":{option.name}: {' '.join(option.value.split())}" for option in claim.options]
     lines = [
         f"(claim-{claim.id})=",
         f"{mark}{{admonition}} {title}",
@@ -166,15 +165,18 @@ def _box(entry: Entry, mark: str, link: Callable[[str], str | None]) -> list[str
         f"**{standing_text(entry)}.** {_plain(entry.summary)}.{_rests_on(entry, link)}",
         "",
         "~~~~text",
-        f"{claim.kind}  {claim.id}",
-        *statement,
-        "",
-        *claim.body.splitlines(),
+        *source_text(claim).splitlines(),
         "~~~~",
     ]
     if entry.evidence:
         lines += ["", "Evidence:", "", *(f"- {_plain(line)}" for line in entry.evidence)]
     return [*lines, mark[0] * len(mark), ""]
+
+
+def source_text(claim: Claim) -> str:
+    """A claim as its author wrote it, options first."""
+    options = "".join(f":{option.name}: {' '.join(option.value.split())}\n" for option in claim.options)
+    return f":kind: {claim.kind}\n{options}" + (f"\n{claim.body}" if claim.body else "")
 
 
 def standing_text(entry: Entry) -> str:

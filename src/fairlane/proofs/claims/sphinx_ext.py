@@ -24,7 +24,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from fairlane.proofs.claims.checking import Entry, Report, Run, check
 from fairlane.proofs.claims.collection import Collection, load_collection
 from fairlane.proofs.claims.graph_page import PAINT, claim_graph_svg, legend_html
-from fairlane.proofs.claims.site import standing_text, value_text
+from fairlane.proofs.claims.site import source_text, standing_text, value_text
 from fairlane.proofs.claims.status import Colour
 from fairlane.reference.errors import FairlaneError
 
@@ -51,8 +51,9 @@ class ClaimDirective(SphinxDirective):
         if entry is None:
             log.warning("claim %r is not among the notes of fairlane_notes", claim_id, location=self.get_location())
             return [nodes.literal_block(self.block_text, self.block_text)]
-        box = nodes.container(classes=["admonition", "claim", f"claim-{entry.colour}"], ids=[f"claim-{claim_id}"])
-        box += nodes.paragraph("", entry.claim.text("title", claim_id), classes=["admonition-title"])
+        classes = ["claim", f"claim-{entry.colour}"]
+        title = nodes.title("", entry.claim.text("title", claim_id))
+        box = nodes.admonition("", title, classes=classes, ids=[f"claim-{claim_id}"])
         standing = nodes.paragraph()
         standing += nodes.strong("", standing_text(entry))
         standing += nodes.Text(f". {entry.summary}.")
@@ -62,8 +63,7 @@ class ClaimDirective(SphinxDirective):
             standing += _reference(self.env, entry.weakest, entry.weakest)
             standing += nodes.Text(f" ({worth}) at its weakest.")
         box += standing
-        options = "\n".join(f":{o.name}: {' '.join(o.value.split())}" for o in entry.claim.options)
-        source = "\n".join(part for part in (f"{entry.claim.kind}  {claim_id}", options, "", entry.claim.body) if part)
+        source = source_text(entry.claim)
         block = nodes.literal_block(source, source, language="text")
         box += block
         if entry.evidence:
@@ -154,8 +154,11 @@ def _reference(env: BuildEnvironment, claim_id: str, text: str) -> nodes.Node:
         refdoc=env.docname,
         refwarn=True,
     )
-    node += nodes.inline("", text, classes=["claim-value", f"claim-value-{entries_of(env)[claim_id].colour}"])
-    return node
+    node += nodes.inline("", text)
+    # Sphinx replaces what is inside the reference, so the colour goes around it.
+    shown = nodes.inline("", "", classes=["claim-value", f"claim-value-{entries_of(env)[claim_id].colour}"])
+    shown += node
+    return shown
 
 
 def entries_of(env: BuildEnvironment) -> dict[str, Entry]:
@@ -204,22 +207,24 @@ def outdated(app: Sphinx, env: BuildEnvironment, *_: set[str]) -> list[str]:
     return [name for name in names if name in env.all_docs]
 
 
-def style(app: Sphinx) -> None:
-    """The colours of the boxes, as inline CSS: no file has to be shipped."""
+def add_style(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
+    """The colours of the boxes, in the page's head: no file has to be shipped or copied."""
+    context["metatags"] = f"{context.get('metatags', '')}\n<style>{style_sheet()}</style>"
+
+
+def style_sheet() -> str:
+    """CSS for claims, their values and the graph."""
     rules = [
-        ".claim > .literal-block-wrapper, .claim pre { font-size: .85em; }",
+        ".claim pre { font-size: .85em; }",
         ".claim-graph-frame { overflow-x: auto; background: #fff; }",
+        ".claim-legend { list-style: none; padding: 0; }",
+        ".claim-swatch { display: inline-block; width: .9em; height: .9em; border: 1.5px solid; margin-right: .5em; }",
     ]
-    rules.append(".claim-legend { list-style: none; padding: 0; }")
-    rules.append(
-        ".claim-swatch { display: inline-block; width: .9em; height: .9em; border: 1.5px solid; margin-right: .5em; }"
-    )
-    for colour in Colour:
-        edge = PAINT[colour][1]
+    for colour, (fill, edge) in PAINT.items():
         rules.append(f".admonition.claim-{colour} {{ border-left: .35em solid {edge}; }}")
-    for colour in (Colour.AMBER, Colour.RED):
-        rules.append(f".claim-value-{colour} {{ background: {PAINT[colour][0]}; color: #111; }}")
-    app.add_css_file(None, body="\n".join(rules), type="text/css")  # type: ignore[arg-type]  # None means inline
+        if colour in (Colour.AMBER, Colour.RED):
+            rules.append(f".claim-value-{colour} {{ background: {fill}; color: #111; }}")
+    return "\n".join(rules)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -232,6 +237,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("claim", ClaimRole())
     app.add_role("num", LabelRole())
     app.connect("builder-inited", load)
-    app.connect("builder-inited", style)
+    app.connect("html-page-context", add_style)
     app.connect("env-get-outdated", outdated)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

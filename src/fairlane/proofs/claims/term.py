@@ -168,6 +168,9 @@ def show_term(term: Term) -> str:
         return f"({term.number})" if term.number < 0 or term.number.denominator != 1 else str(term.number)
     if term.op is Op.VARIABLE:
         return term.name
+    if term.op is Op.NOT and term.args[0].op is Op.EQ:
+        left, right = term.args[0].args
+        return f"({show_term(left)} != {show_term(right)})"
     parts = [show_term(arg) for arg in term.args]
     if term.op in _INFIX:
         return "(" + f" {term.op.value} ".join(parts) + ")" if parts else "true"

@@ -14,6 +14,10 @@ holds at k + 1. An author cannot get the shift wrong.
 from __future__ import annotations
 
 import ast
+import contextlib
+import itertools
+from collections.abc import Mapping
+from fractions import Fraction
 
 from fairlane.proofs.claims import term as t
 from fairlane.proofs.claims.claim import Claim
@@ -22,9 +26,13 @@ from fairlane.proofs.claims.expression import parse_python
 from fairlane.proofs.claims.kinds import Context
 from fairlane.proofs.claims.kinds.reading import read_given, read_limit, read_statement, reader_of
 from fairlane.proofs.claims.proving import Obligation, prove
+from fairlane.proofs.claims.rational import Undefined, value_of
 from fairlane.proofs.claims.status import STRENGTHS, Outcome, Status
 from fairlane.proofs.claims.term import Op, Term
+from fairlane.proofs.claims.witness import Point, points, satisfies, show_point, truth_at
 from fairlane.reference.errors import InvalidInstance
+
+MAX_POINTS, MAX_STEPS = 40, 6
 
 
 def run(claim: Claim, context: Context) -> Outcome:
@@ -65,6 +73,10 @@ def run(claim: Claim, context: Context) -> Outcome:
         variables=(*others, counter),
         label=f"step {over} to {over} + 1",
     )
+    point = _false_value(statement, over, first, others, given, (base_facts, step_facts))
+    if point is not None:
+        shown = f"values computed from the base by the step: false at {point}"
+        return Outcome(status=Status.FAILED, strength=None, summary=f"false at {point}", evidence=(shown,))
     outcomes = (prove(base, limit=limit), prove(step, limit=limit))
     evidence = tuple(line for outcome in outcomes for line in outcome.evidence)
     for status in (Status.FAILED, Status.UNKNOWN):
@@ -78,6 +90,53 @@ def run(claim: Claim, context: Context) -> Outcome:
         summary=f"base at {over} = {first} and step proved",
         evidence=evidence,
     )
+
+
+def _false_value(
+    statement: Term,
+    over: str,
+    first: int,
+    others: tuple[Variable, ...],
+    given: tuple[Term, ...],
+    facts: tuple[tuple[Term, ...], tuple[Term, ...]],
+) -> str | None:
+    """A small case in which the statement is false, where base and step are equations that give every value."""
+    plain = [term for term in given if over not in t.variables(term)]
+    for point in itertools.islice(points(others), MAX_POINTS):
+        if not satisfies(plain, others, point):
+            continue
+        known: dict[Term, Fraction] = {}
+        for k in range(first, first + MAX_STEPS):
+            at = {**point, over: Fraction(k)}
+            before = {**point, over: Fraction(k - 1)}
+            for fact in facts[0] if k == first else facts[1]:
+                _learn(fact, at if k == first else before, known)
+            truth = truth_at(_with_values(statement, at, known), at)
+            if truth is False:
+                return show_point(at)
+            if truth is None:
+                break
+    return None
+
+
+def _learn(fact: Term, at: Point, known: dict[Term, Fraction]) -> None:
+    """Note the value that an equation ``S(...) == expression`` gives, where the expression has one."""
+    if fact.op is not Op.EQ or fact.args[0].op is not Op.CALL:
+        return
+    place = t.substitute(fact.args[0], {name: t.number(value) for name, value in at.items()})
+    with contextlib.suppress(Undefined):
+        known.setdefault(place, value_of(_with_values(fact.args[1], at, known), at))
+
+
+def _with_values(term: Term, at: Point, known: Mapping[Term, Fraction]) -> Term:
+    numbers = {name: t.number(value) for name, value in at.items()}
+
+    def visit(node: Term) -> Term:
+        if node in known:
+            return t.number(known[node])
+        return t.rebuild(node, tuple(visit(arg) for arg in node.args)) if node.args else node
+
+    return visit(t.substitute(term, numbers))
 
 
 def _with_evidence(outcome: Outcome, evidence: tuple[str, ...], *, step_only: bool) -> Outcome:
