@@ -8,6 +8,7 @@ from fairlane.reference.exact import decimal_of, show
 from fairlane.simulator.metrics import Metrics
 from fairlane.simulator.percentiles import LEVELS, Distribution
 from fairlane.simulator.publication_table import Outcome, PublicationTable
+from fairlane.simulator.run_metrics import RunMetrics
 
 MAX_LISTED_GAPS = 10_000
 
@@ -87,3 +88,23 @@ def requests_to_json(table: PublicationTable, metrics: Metrics) -> list[dict[str
 
 def _number(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
+
+
+def run_metrics_to_json(metrics: RunMetrics) -> dict[str, object]:
+    """Every figure of a run by name: those of its publications, then those of its launches."""
+    return metrics_to_json(metrics.publications) | {
+        "n_not_arrived": metrics.n_not_arrived,
+        "n_starved": metrics.n_starved,
+        "starvation_factor": metrics.starvation_factor,
+        "graphs": metrics.n_launches,
+        "completions": metrics.publications.n_finished,
+        "busy_ms": metrics.busy_ms,
+        "prompt_tokens": metrics.prompt_tokens,
+        "useful_tokens_per_busy_ms": metrics.useful_tokens_per_busy_ms,
+        "useful_tokens_per_elapsed_ms": metrics.useful_tokens_per_elapsed_ms,
+        "output_tokens_per_busy_ms": metrics.output_tokens_per_busy_ms,
+        "padded_rows": metrics.padded_rows,
+        "offered_rows": metrics.offered_rows,
+        "padded_prompt_tokens": metrics.padded_prompt_tokens,
+        "offered_prompt_tokens": metrics.offered_prompt_tokens,
+    }
