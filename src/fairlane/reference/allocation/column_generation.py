@@ -8,17 +8,29 @@ its best rows (and its dearest prompt), so columns come from ranking and no coho
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from fairlane.reference.allocation.interior_point import InteriorPoint, restart, starting_point
+from fairlane.reference.allocation.interior_point import LARGE, InteriorPoint, restart, starting_point
 from fairlane.reference.allocation.newton_polish import Polished, polish
 from fairlane.reference.allocation.result import FloatArray, IntArray
 
 MAX_ROUNDS = 400
 SPREAD = 0.05
+MULTIPLICATIVE_STEPS = 25
+
+
+class Columns(Protocol):
+    """A growing set of action vectors (scaled)."""
+
+    def table(self) -> FloatArray:
+        """Rates of the columns held, shape (n_columns, n_requests); earlier columns keep their places."""
+        ...
+
+    def grow(self, prices: FloatArray) -> float:
+        """Add the best columns at these prices where they are new; gives the largest <p, y> over all actions."""
+        ...
 
 
 def excess(values: FloatArray, weights: FloatArray, x: FloatArray, u: FloatArray, worth: float) -> float:
@@ -46,19 +58,13 @@ def solve_table(rates: Any, values: FloatArray, weights: FloatArray, *, toleranc
         Shares, rates and log prices; the caller certifies them.
     """
     n_actions, n = rates.shape
-    best = rates.argmax(axis=0) if isinstance(rates, np.ndarray) else np.asarray(rates.argmax(axis=0)).ravel()
-    share = weights / weights.sum()
-    x = np.zeros(n)
-    x += share @ rates[best]
-    worth = rates @ (values + weights / x)
-    working = np.union1d(best, _largest(worth, 2 * n))
-    master = InteriorPoint(rates[working], values, weights, starting_point(rates[working], values, weights))
+    working, master = _first_master(rates, values, weights)
     goal = 1e-2
     for _ in range(MAX_ROUNDS):
         master.solve(gap=goal, m_below=np.inf)
         worth = rates @ (values + master.u)
         gap = excess(values, weights, master.x, master.u, float(worth.max()))
-        if gap < 1e-3:
+        if gap < (1e-3 if n < LARGE else 1e-5):
             confirmed = _confirm(rates, values, weights, working, master)
             if isinstance(confirmed, Polished):
                 return confirmed
@@ -68,12 +74,40 @@ def solve_table(rates: Any, values: FloatArray, weights: FloatArray, *, toleranc
         added = added[_largest(worth[added], n)]
         if added.size == 0 and goal <= tolerance * 1e-3:
             break
-        goal = max(min(0.1 * goal, 0.1 * gap), 1e-15)
+        goal = max(min(0.01 * goal, 0.01 * gap), 1e-15)
         if added.size:
             working, master = _grow(rates, values, weights, working, master, added, gap)
     theta = np.zeros(n_actions)
     theta[working] = master.theta
     return Polished(theta, master.x, master.u)
+
+
+def _first_master(rates: Any, values: FloatArray, weights: FloatArray) -> tuple[IntArray, InteriorPoint]:
+    """A working set that is likely to hold the support, and its master problem."""
+    n_actions, n = rates.shape
+    best = rates.argmax(axis=0) if isinstance(rates, np.ndarray) else np.asarray(rates.argmax(axis=0)).ravel()
+    if n < LARGE:
+        x = (weights / weights.sum()) @ rates[best]
+        working = np.union1d(best, _largest(rates @ (values + weights / x), 2 * n))
+        table = rates[working]
+        return working, InteriorPoint(table, values, weights, starting_point(table, values, weights))
+    # multiplicative steps on the whole table are cheap and soon rank its actions well; the square doubles their pace
+    columns = rates.T if isinstance(rates, np.ndarray) else rates.T.tocsr()
+    theta = np.full(n_actions, 0.5 / n_actions)
+    np.add.at(theta, best, 0.5 / n)
+    for _ in range(MULTIPLICATIVE_STEPS):
+        x = columns @ theta
+        worth = rates @ (values + weights / x)
+        theta = theta * worth * worth
+        theta /= theta.sum()
+    x = columns @ theta
+    working = np.union1d(best, _largest(rates @ (values + weights / x), 3 * n))
+    table = rates[working]
+    theta = np.maximum(theta[working], 0.1 / working.size)
+    theta /= theta.sum()
+    x = theta @ table
+    m = 0.1 * float(weights.sum() + values @ x) / working.size
+    return working, InteriorPoint(table, values, weights, restart(table, values, theta, x, (weights + m) / x, m))
 
 
 def _largest(worth: FloatArray, count: int) -> IntArray:
@@ -120,60 +154,52 @@ def _grow(
 
 
 def solve_by_pricing(
-    price: Callable[[FloatArray], FloatArray],
-    first: FloatArray,
-    values: FloatArray,
-    weights: FloatArray,
-    *,
-    tolerance: float,
-    max_rounds: int = MAX_ROUNDS,
-) -> tuple[FloatArray, Polished]:
+    columns: Columns, values: FloatArray, weights: FloatArray, *, tolerance: float, max_rounds: int = MAX_ROUNDS
+) -> Polished:
     """Column generation where columns come from an oracle instead of a table.
 
     Parameters
     ----------
-    price : callable
-        Prices to the best columns for them, shape (n_columns, n_requests); the best of all is among them.
-    first : ndarray, shape (n_columns, n_requests)
-        Columns to start from, with a positive rate for every request.
+    columns : Columns
+        Holds columns with a positive rate for every request; grows.
     values, weights, tolerance
         As in `solve_table`.
 
     Returns
     -------
-    columns, Polished
-        The columns used and their shares, rates and log prices.
+    Polished
+        Shares of the columns held at the end, rates and log prices.
     """
-    table = np.unique(first, axis=0)
     goal = 1e-2
+    table = columns.table()
     master = InteriorPoint(table, values, weights, starting_point(table, values, weights))
     for _ in range(max_rounds):
         master.solve(gap=goal, m_below=np.inf)
         n = table.shape[0]
-        u, x, theta = master.u, master.x, master.theta
+        theta, x, u = master.theta, master.x, master.u
         if goal < 1e-3:
             solved = polish(table, values, weights, theta, master.at.dual[:n], u, master.at.rho)
             if solved is not None:
                 theta, x, u = solved
-        offered = price(values + u)
-        worth = float((offered @ (values + u)).max())
+        worth = columns.grow(values + u)
         gap = excess(values, weights, x, u, worth)
         if gap < 0.01 * tolerance:
-            return table, Polished(theta, x, u)
-        grown = np.unique(np.concatenate([table, offered]), axis=0)
-        goal = max(min(goal, 0.1 * gap), 1e-15) if grown.shape[0] > n else max(0.1 * goal, 1e-15)
-        if grown.shape[0] == n:
+            padded = np.zeros(columns.table().shape[0])
+            padded[:n] = theta
+            return Polished(padded, x, u)
+        table = columns.table()
+        n_new = table.shape[0] - n
+        if n_new == 0:
             if goal <= 1e-15:
                 break
+            goal = max(0.1 * goal, 1e-15)
             continue
-        new = offered[~(offered[:, None, :] == table[None]).all(axis=2).any(axis=1)]
-        new = np.unique(new, axis=0)
+        goal = max(min(goal, 0.1 * gap), 1e-15)
         share = min(SPREAD, max(gap, 1e-12))
         theta = np.maximum(master.theta, SPREAD / n * min(1.0, gap * 10))
-        theta = np.concatenate([theta / theta.sum() * (1 - share), np.full(new.shape[0], share / new.shape[0])])
-        table = np.concatenate([table, new])
+        theta = np.concatenate([theta / theta.sum() * (1 - share), np.full(n_new, share / n_new)])
         x = theta @ table
         m = max(gap, 1e-14) * (float(weights.sum()) + float(values @ x)) / theta.size
         u = np.maximum(u, 0.5 * weights / x)
         master = InteriorPoint(table, values, weights, restart(table, values, theta, x, u, m))
-    return table, Polished(master.theta, master.x, master.u)
+    return Polished(master.theta, master.x, master.u)

@@ -28,8 +28,13 @@ MAX_STEPS = 120
 TO_BOUNDARY = 0.995
 # below this size an inverse with one refinement is faster than factors: nearly all time is call overhead
 SMALL = 64
+# sparse systems this large go to conjugate gradients first: far from the end they need few iterations
+LARGE = 300
+MAX_ITERATIONS = 250
+ITERATION_TOLERANCE = 1e-3
 
-Direction = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+# the methods `sum` and `min` take twice as long on a few numbers
+_sum, _least = np.add.reduce, np.minimum.reduce
 
 
 @dataclass(slots=True)
@@ -76,9 +81,13 @@ class InteriorPoint:
         self.Y, self.v, self.f = rates, values, weights
         self.at = iterate
         self.dense = isinstance(rates, np.ndarray)
+        self.iterative = not self.dense and rates.shape[1] >= LARGE
+        self.Yt = rates.T if self.dense else rates.T.tocsr()
         self.n_actions = rates.shape[0]
         self.least_weight = float(weights.min())
         self.total_weight = float(weights.sum())
+        self._squared: Any = None
+        self.careful = True
         self.base = np.concatenate([np.zeros(self.n_actions), weights])
 
     @property
@@ -100,7 +109,7 @@ class InteriorPoint:
         """The mean product m and the gap relative to sum v x + sum f."""
         products = self.at.primal * self.at.dual
         n = self.n_actions
-        idle = float(products[:n].sum())
+        idle = float(_sum(products[:n]))
         ratio = products[n:] / self.f
         bent = float(self.f @ (ratio - 1 - np.log(ratio)))
         return idle / n, (idle + bent) / (self.total_weight + float(self.v @ self.x))
@@ -108,6 +117,8 @@ class InteriorPoint:
     def solve(self, *, gap: float, m_below: float, max_steps: int = MAX_STEPS) -> int:
         """Steps until the gap and m (beside the least weight) are below their bounds, or no longer fall."""
         best, stale, n_steps = np.inf, 0, 0
+        # far from the end the next step makes good what a rough direction leaves
+        self.careful = gap < 1e-8
         while n_steps < max_steps:
             m, here = self.measure()
             if here < gap and m < m_below * self.least_weight:
@@ -147,7 +158,7 @@ class InteriorPoint:
 
     def _reach(self, d_primal: FloatArray, d_dual: FloatArray) -> float:
         """1 / (the step length at which the first variable meets 0)."""
-        return -min(float((d_primal / self.at.primal).min()), float((d_dual / self.at.dual).min()))
+        return -min(float(_least(d_primal / self.at.primal)), float(_least(d_dual / self.at.dual)))
 
     def _length(self, move: Any, products: FloatArray, m: float, sigma: float) -> float:
         at, n = self.at, self.n_actions
@@ -155,7 +166,8 @@ class InteriorPoint:
         for _ in range(40):
             after = (at.primal[n:] + length * move[0][n:]) * (at.dual[n:] + length * move[1][n:])
             # a price that runs ahead of its rate blocks all later steps
-            if (after >= 0.1 * np.minimum(self.f + m * (1 - length * (1 - sigma)), products[n:])).all():
+            floor = np.minimum(self.f + m * (1 - length * (1 - sigma)), products[n:])
+            if _least(after - 0.1 * floor) >= 0:
                 break
             length *= 0.8
         return length
@@ -164,34 +176,71 @@ class InteriorPoint:
         at, n = self.at, self.n_actions
         theta, x = at.primal[:n], at.primal[n:]
         s, u = at.dual[:n], at.dual[n:]
-        return theta @ self.Y - x, 1 - float(theta.sum()), at.rho - self.Y @ (self.v + u) - s
+        return self.Yt @ theta - x, 1 - float(_sum(theta)), at.rho - self.Y @ (self.v + u) - s
 
     def _by_requests(self) -> Any:
         """Directions from the system in du and d rho."""
         at, Y, n = self.at, self.Y, self.n_actions
         ratio = at.primal / at.dual
         d = ratio[:n]
-        size = at.primal.size - n + 1
-        H = np.empty((size, size))
-        if self.dense:
-            weighted = Y * d[:, None]
-            H[:-1, :-1] = Y.T @ weighted
-        else:
-            H[:-1, :-1] = (Y.T @ Y.multiply(d[:, None]).tocsr()).toarray()
-        H[-1, :-1] = H[:-1, -1] = -(d @ Y)
-        H[-1, -1] = d.sum()
-        H.flat[: (size - 1) * (size + 1) : size + 1] += ratio[n:]
         r_x, r_sum, r_s = self._residuals()
-        solve = _solver(H, definite=True)
+        solve = self._request_solver(d, ratio[n:])
+
+        rhs = np.empty(at.primal.size - n + 1)
+        r_sd = d * r_s
 
         def direction(c: FloatArray) -> tuple[FloatArray, FloatArray, float]:
             c_dual = c / at.dual
-            w = c_dual[:n] - d * r_s
-            y = solve(np.append(c_dual[n:] - r_x - w @ Y, w.sum() - r_sum))
-            d_dual = np.concatenate([y[-1] - Y @ y[:-1] + r_s, y[:-1]])
+            w = c_dual[:n] - r_sd
+            np.subtract(c_dual[n:] - r_x, self.Yt @ w, out=rhs[:-1])
+            rhs[-1] = _sum(w) - r_sum
+            y = solve(rhs)
+            d_dual = np.empty(at.primal.size)
+            d_dual[n:] = y[:-1]
+            np.subtract(r_s + y[-1], Y @ y[:-1], out=d_dual[:n])
             return c_dual - ratio * d_dual, d_dual, y[-1]
 
         return direction
+
+    def _request_solver(self, d: FloatArray, own: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        """Solve with [[diag(own) + Y^T diag(d) Y, -Y^T d], [-d^T Y, sum d]]."""
+        if not self.iterative:
+            return self._request_factors(d, own)
+        Y, Yt = self.Y, self.Yt
+        diagonal = np.append(own + self._squares() @ d, d.sum())
+
+        def product(y: FloatArray) -> FloatArray:
+            w = d * (Y @ y[:-1] - y[-1])
+            return np.append(own * y[:-1] + Yt @ w, -w.sum())
+
+        factors: list[Callable[[FloatArray], FloatArray]] = []
+
+        def solve(rhs: FloatArray) -> FloatArray:
+            if self.iterative:
+                y = _conjugate_gradients(product, diagonal, rhs)
+                if y is not None:
+                    return y
+                self.iterative = False
+            if not factors:
+                factors.append(self._request_factors(d, own))
+            return factors[0](rhs)
+
+        return solve
+
+    def _squares(self) -> Any:
+        if self._squared is None:
+            self._squared = self.Yt.multiply(self.Yt).tocsr()
+        return self._squared
+
+    def _request_factors(self, d: FloatArray, own: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        Y = self.Y
+        size = own.size + 1
+        H = np.empty((size, size))
+        H[:-1, :-1] = self.Yt @ (Y * d[:, None]) if self.dense else (self.Yt @ Y.multiply(d[:, None]).tocsr()).toarray()
+        H[-1, :-1] = H[:-1, -1] = -(self.Yt @ d)
+        H[-1, -1] = _sum(d)
+        H.flat[: (size - 1) * (size + 1) : size + 1] += own
+        return _solver(H, definite=True, refine=self.careful)
 
     def _by_actions(self) -> Any:
         """Directions from the system in d theta and d rho."""
@@ -204,25 +253,57 @@ class InteriorPoint:
         H[n, :n] = H[:n, n] = 1
         H[n, n] = 0
         r_x, r_sum, r_s = self._residuals()
-        solve = _solver(H, definite=False)
+        bend_r_x = bend * r_x
+        solve = _solver(H, definite=False, refine=self.careful)
 
         def direction(c: FloatArray) -> tuple[FloatArray, FloatArray, float]:
             c_primal = c / at.primal
-            y = solve(np.append(c_primal[:n] - r_s + Y @ (c_primal[n:] - bend * r_x), r_sum))
-            d_primal = np.concatenate([y[:n], y[:n] @ Y + r_x])
+            rhs = np.empty(n + 1)
+            np.add(c_primal[:n] - r_s, Y @ (c_primal[n:] - bend_r_x), out=rhs[:n])
+            rhs[n] = r_sum
+            y = solve(rhs)
+            d_primal = np.empty(at.primal.size)
+            d_primal[:n] = y[:n]
+            np.add(self.Yt @ y[:n], r_x, out=d_primal[n:])
             return d_primal, c_primal - ratio * d_primal, y[n]
 
         return direction
 
 
-def _solver(H: FloatArray, *, definite: bool) -> Callable[[FloatArray], FloatArray]:
-    """Solve with H, refined once."""
+def _conjugate_gradients(
+    product: Callable[[FloatArray], FloatArray], diagonal: FloatArray, rhs: FloatArray
+) -> FloatArray | None:
+    """Jacobi-preconditioned conjugate gradients; None where they do not converge soon."""
+    y = np.zeros(rhs.size)
+    r = rhs.copy()
+    z = r / diagonal
+    p = z.copy()
+    rz = float(r @ z)
+    goal = ITERATION_TOLERANCE**2 * rz
+    for _ in range(MAX_ITERATIONS):
+        if rz <= goal:
+            return y
+        hp = product(p)
+        step = rz / float(p @ hp)
+        if not np.isfinite(step):
+            return None
+        y += step * p
+        r -= step * hp
+        z = r / diagonal
+        last, rz = rz, float(r @ z)
+        p *= rz / last
+        p += z
+    return None
+
+
+def _solver(H: FloatArray, *, definite: bool, refine: bool) -> Callable[[FloatArray], FloatArray]:
+    """Solve with H, refined once where asked."""
     if H.shape[0] <= SMALL:
         inverse = np.linalg.inv(H)
 
         def by_inverse(rhs: FloatArray) -> FloatArray:
             y = inverse @ rhs
-            return y + inverse @ (rhs - H @ y)
+            return y + inverse @ (rhs - H @ y) if refine else y
 
         return by_inverse
     from scipy.linalg import LinAlgError, cho_factor, cho_solve, lu_factor, lu_solve

@@ -20,10 +20,12 @@ from fairlane.reference.allocation.result import FloatArray
 
 MAX_SUPPORT = 1500
 MAX_STEPS = 12
+# how often the support may change before it is called unclear
+MAX_CHANGES = 12
 # singular directions below this (relative) move no rate
 RANK_TOLERANCE = 1e-14
 # an action left out may beat the price of time by this much (relative) before the support is wrong
-PRICE_TOLERANCE = 1e-11
+PRICE_TOLERANCE = 1e-12
 EXTENDED_TABLE = 20_000
 BY_SVD = 200
 
@@ -56,26 +58,31 @@ def polish(
         Confirmed means: converged, all shares of the support positive, no other action worth more than time costs.
     """
     support = np.flatnonzero(theta * rho > s)
-    for _ in range(8):
+    share = theta[support]
+    for _ in range(MAX_CHANGES):
         if not 1 <= support.size <= MAX_SUPPORT:
             return None
-        table = rates[support] if isinstance(rates, np.ndarray) else rates[support].toarray()
-        solved = _newton(table, values, weights, theta[support], u, rho)
+        solved = _newton(rates[support], values, weights, share, u, rho)
         if solved is None:
             return None
-        part, x, price, cost = solved
-        if part.min() > 0:
+        share, x, u, rho = solved
+        if share.min() <= 0:
+            # a share that leaves at 0 belongs to the actions left out
+            support, share = support[share > 0], share[share > 0]
+            continue
+        beaten = np.flatnonzero(rates @ (values + u) > rho * (1 + PRICE_TOLERANCE))
+        if beaten.size == 0:
             break
-        # a share that leaves at 0 belongs to the actions left out
-        support = support[part > 0]
+        added = np.setdiff1d(beaten, support)
+        if added.size == 0:
+            return None
+        support = np.concatenate([support, added])
+        share = np.concatenate([share, np.full(added.size, 1e-9)])
     else:
         return None
-    worth = rates @ (values + price)
-    if worth.max() > cost * (1 + PRICE_TOLERANCE):
-        return None
     shares = np.zeros(theta.size)
-    shares[support] = part
-    return Polished(shares, x, price)
+    shares[support] = share
+    return Polished(shares, x, u)
 
 
 def _solve(H: FloatArray, rhs: FloatArray) -> FloatArray:
@@ -101,17 +108,20 @@ def _solve(H: FloatArray, rhs: FloatArray) -> FloatArray:
 
 
 def _newton(
-    Y: FloatArray, v: FloatArray, f: FloatArray, theta: FloatArray, u: FloatArray, rho: float
+    Y: Any, v: FloatArray, f: FloatArray, theta: FloatArray, u: FloatArray, rho: float
 ) -> tuple[FloatArray, FloatArray, FloatArray, float] | None:
-    wide = np.longdouble if Y.size <= EXTENDED_TABLE else np.float64
-    exact: Any = Y.astype(wide)
+    n, n_requests = Y.shape
+    wide: Any = np.float64
+    exact: Any = Y
+    if n * n_requests <= EXTENDED_TABLE:
+        Y = Y if isinstance(Y, np.ndarray) else Y.toarray()
+        wide, exact = np.longdouble, Y.astype(np.longdouble)
     share: Any = theta.astype(wide) / theta.sum()
     price: Any = u.astype(wide)
     x: Any = share @ exact
     time_price: Any = wide(rho)
     if not x.min() > 0:
         return None
-    n = theta.size
     H = np.empty((n + 1, n + 1))
     H[n, :n] = H[:n, n] = 1
     H[n, n] = 0
@@ -122,7 +132,8 @@ def _newton(
         r_s = time_price - exact @ (v + price)
         r_sum = 1 - share.sum()
         bend = price / x
-        H[:n, :n] = (Y * bend.astype(np.float64)) @ Y.T
+        plain = bend.astype(np.float64)
+        H[:n, :n] = (Y * plain) @ Y.T if isinstance(Y, np.ndarray) else (Y.multiply(plain).tocsr() @ Y.T).toarray()
         rhs = np.append(-r_s + exact @ (r_u / x - bend * r_x), r_sum).astype(np.float64)
         y = _solve(H, rhs)
         d_x = y[:n].astype(wide) @ exact + r_x
