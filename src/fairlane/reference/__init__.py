@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from fairlane.reference.request import Request
     from fairlane.reference.score import Cohort, Lanes, best_cohort, fixed_value_score
     from fairlane.reference.state import Action, LocalState, State, actions, initial_state
-    from fairlane.reference.step import Outcome, step
+    from fairlane.reference.step import Outcome
     from fairlane.reference.yields import expected_yield, yield_distribution
 
 # Modules are imported when a name of theirs is asked for: the command line starts fast, and most uses need few of them.
@@ -111,7 +111,6 @@ _HOME = {
     "prefill_completion_ms": "completion",
     "prefill_plan": "completion",
     "rate_region": "allocation",
-    "step": "step",
     "support_gap": "allocation",
     "supporting_direction": "allocation",
     "yield_distribution": "yields",
@@ -171,7 +170,6 @@ __all__ = [
     "prefill_completion_ms",
     "prefill_plan",
     "rate_region",
-    "step",
     "support_gap",
     "supporting_direction",
     "yield_distribution",
