@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import random
 from fractions import Fraction
 
 import pytest
 
+from fairlane import suite
 from fairlane.oracle.evaluate import evaluate
+from fairlane.policies import names, spec
 from fairlane.reference.errors import IdlesWithWork, TooLarge
 from fairlane.reference.graph import Graph
 from fairlane.reference.instance import Instance
@@ -107,3 +110,19 @@ def test_idling_and_size_are_refused() -> None:
         replay(instance, lambda view: NOTHING)
     with pytest.raises(TooLarge, match="more than 5 launches"):
         replay(instance, lambda view: Decision(graph="d", decode=("a",)), max_branches=5)
+
+
+FULL = os.environ.get("FAIRLANE_FULL") == "1"
+BRANCHY = {"rtx-width-and-batch", "rtx-mixed-widths"}
+
+
+@pytest.mark.parametrize("name", names())
+def test_replay_equals_evaluation_for_every_built_in_policy_on_the_suite(name: str) -> None:
+    compared = 0
+    for instance in map(suite.load, suite.names()):
+        if instance.name in BRANCHY and name not in {"fixed-value", "least-served"} and not FULL:
+            continue
+        rule = spec(name).policy
+        assert replay(instance, rule).value == evaluate(instance, rule).value, instance.name
+        compared += 1
+    assert compared >= 12

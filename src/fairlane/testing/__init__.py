@@ -1,0 +1,18 @@
+"""For your own test suite: assert that a policy stays near the exact optimum, on instances of your own or drawn ones.
+
+    from fairlane.testing import assert_within, instances
+
+    @given(instances(max_requests=2))
+    def test_my_policy(instance):
+        assert_within(my_policy, instance, relative_gap="1/5")
+
+`pytest -p fairlane.testing.pytest_plugin --fairlane-policy my_module:my_policy --fairlane-relative-gap 1/5` adds one
+test an instance of the bundled suite, without a test file.
+"""
+
+from __future__ import annotations
+
+from fairlane.testing.assertions import assert_within
+from fairlane.testing.strategies import instances
+
+__all__ = ["assert_within", "instances"]
