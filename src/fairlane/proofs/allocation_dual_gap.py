@@ -17,7 +17,7 @@ from fairlane.proofs.obligations import check_zero, forall, induction, prove_ide
 
 
 def prove(*, constant: str = "K - 1", price_given: str = "p > v") -> Sequence[Evidence]:
-    """Evidence for the dual term f (log(...) - 1), with K = log(f/((p - v) x_ref)), and for which prices are allowed."""
+    """Evidence for the dual term f (log(...) - 1), with K = log(f/((p - v) x_ref)), and for allowed prices."""
     import sympy
 
     f, x, r = sympy.symbols("f x r", positive=True)

@@ -1,7 +1,7 @@
 """The value rate of a cycle of actions.
 
-Statement: The rate of a cycle, (Σ reward)/(Σ time), is the duration-weighted mean of its actions' rates and lies between
-the worst and the best of them, for cycles of any length.
+Statement: The rate of a cycle, (Σ reward)/(Σ time), is the duration-weighted mean of its actions' rates and lies
+between the worst and the best of them, for cycles of any length.
 
 Assumptions: every duration is positive; rewards of any sign, unchanged from round to round.
 
