@@ -22,7 +22,7 @@ from fairlane.proofs.claims.kinds.exact import check_line
 from fairlane.proofs.claims.program import compile_program, run_bindings
 from fairlane.proofs.claims.status import Outcome, Status, Strength
 from fairlane.reference.codec import instance_from_json, load_instance, parse_json
-from fairlane.reference.errors import CertificateRejected, DataError, FairlaneError, InvalidInstance
+from fairlane.reference.errors import CertificateRejected, DataError, FairlaneError, InvalidInstance, TooLarge
 from fairlane.reference.exact import parse_number
 from fairlane.reference.instance import Instance
 
@@ -56,6 +56,8 @@ def run(claim: Claim, context: Context) -> Outcome:
     sense = claim.text("sense", "max")
     if sense not in ("max", "min"):
         raise InvalidInstance(f"{claim.where('sense')}: sense is {sense!r}; need max or min")
+    if sense == "min" and policy is not None:
+        raise InvalidInstance(f"{claim.where('sense')}: the worst value is over all policies; need no :policy: with it")
     instance = read_instance(claim)
     evidence: list[str] = []
     try:
@@ -101,9 +103,11 @@ def measure(
         Receives what was done.
     """
     from fairlane.oracle.certificate import certify
+    from fairlane.oracle.plain import Sense
     from fairlane.oracle.solve import solve
 
-    solution = solve(instance, sense="min" if sense == "min" else "max")
+    direction = Sense(sense)
+    solution = solve(instance, sense=direction)
     value = solution.value
     states = solution.states if solution.states is not None else solution.canonical_states
     found: dict[str, Fraction | None] = {
@@ -112,8 +116,13 @@ def measure(
         "states": Fraction(states) if states is not None else None,
     }
     evidence.append(f"oracle: {solution.method}, value {value}")
-    certify(instance, solution)
-    evidence.append("certificate accepted")
+    certified = True
+    try:
+        certify(instance, solution, sense=direction)
+        evidence.append("certificate accepted")
+    except TooLarge as error:
+        certified = False
+        evidence.append(f"no certificate: {error}")
     if policy is not None:
         from fairlane.oracle.evaluate import evaluate
         from fairlane.policies import load_policy
@@ -128,7 +137,7 @@ def measure(
             "n_losses": Fraction(result.n_losses),
         }
         evidence.append(f"policy {policy}: value {result.value}, gap {result.gap}")
-    return found, True
+    return found, certified
 
 
 def compared(
@@ -139,6 +148,8 @@ def compared(
     if value is None:
         summary = f"{quantity} has no exact value here"
         return Outcome(status=Status.UNKNOWN, strength=None, summary=summary, evidence=tuple(evidence))
+    # The certificate is about the optimum; a policy's own value is exact, and checked by its losses only.
+    of_optimum = quantity is Quantity.OPTIMUM or (quantity is Quantity.VALUE and claim.find("policy") is None)
     option = claim.find("value")
     if option is not None:
         wanted = parse_number(option.value, f"{claim.where('value')}: value")
@@ -156,7 +167,7 @@ def compared(
             return Outcome(status=Status.FAILED, strength=None, summary=summary, evidence=tuple(evidence))
     return Outcome(
         status=Status.HOLDS,
-        strength=Strength.CERTIFICATE if certified else Strength.EXACT,
+        strength=Strength.CERTIFICATE if certified and of_optimum else Strength.EXACT,
         summary=f"{quantity} = {value}",
         evidence=tuple(evidence),
         value=str(value),
