@@ -12,6 +12,8 @@ from fairlane.reference.policy import Policy, PolicySpec, as_policy
 # name -> module of this package; modules are imported when their policy is asked for
 MODULES = {
     "fixed-value": "fixed_value",
+    "fair-gradient": "fair_gradient",
+    "ongoing": "ongoing",
     "continuation": "continuation",
     "age-only": "age_only",
     "prefill-first": "prefill_first",

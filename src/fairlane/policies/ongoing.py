@@ -1,0 +1,211 @@
+"""``ongoing``: useful work, token fairness, delivery fairness and decode age in one score per millisecond.
+
+Symbols: x_i useful tokens per ms, z_i deliveries per ms (both observed, see `service_rates`); v output value, f token
+fairness, f_d delivery fairness, c age price, each times the request's weight; A_i output age; N streams now decoding;
+B_g decode rows of graph g. A prompt token is worth 1 + f / x_i, an output token v + f / x_i, and a served decode row
+f_d / z_i more, once, whatever its burst. Waiting costs c (A T + T²/2) for every stream. The continuation value is
+h = -c G sum A with G = min_g N T_g / min(B_g, N), the interval at which streams that share the best batch are served:
+serving a stream is worth c G A_i, leaving it costs c G T. The score is
+
+    (prices · expected service - age cost + change of h) / T.
+
+Prices, N, G and normalisers are frozen while candidates are compared. First-token waiting has no age price. The
+continuation value is linear in the ages and takes G as known for everyone: it fails where streams leave soon, where
+the best batch changes, and where prompts in between lengthen the interval.
+
+Source: the runtime policy choices of the ongoing-service design.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from fairlane.policies.choosing import Candidate, choose, oldest_first
+from fairlane.policies.priced_prompts import PricedPrompt, best_prompts
+from fairlane.policies.service_rates import (
+    Measured,
+    Rate,
+    current_rates,
+    delivery_normaliser,
+    measured_graphs,
+    observed,
+    price,
+    rates_of,
+    row_tokens,
+)
+from fairlane.reference.graph import Catalog
+from fairlane.reference.policy import Completion, Decision, Memory, PolicySpec, RequestView, Sees, View
+from fairlane.reference.yields import row_outcomes
+
+
+class Offer(NamedTuple):
+    """The best cohort of one graph: its value a ms before any age cost, and its score."""
+
+    graph: Measured
+    order: int
+    prefill: tuple[RequestView, ...]
+    decode: tuple[RequestView, ...]
+    gross_per_ms: float
+    score: float
+
+
+class _Prices(NamedTuple):
+    """Everything frozen at one decision."""
+
+    prompt_token: dict[str, float]
+    output_token: dict[str, float]
+    delivery: dict[str, float]
+    age: dict[str, float]
+    interval_ms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ongoing:
+    """The policy; its memory holds the rates of every live request that was live at the last completion.
+
+    Parameters
+    ----------
+    history_ms : float
+        H, > 0.
+    output_value : float or None
+        v; None takes the objective's ``decode_value``.
+    token_fairness, delivery_fairness : float
+        f and f_d: value a ms of serving a request at its best rate.
+    age_price : float or None
+        c; None takes the objective's ``age_price``.
+    retirement_value, retirement_age_price : float
+        Worth of ending a request: a fixed part, and one per ms since its arrival.
+    """
+
+    history_ms: float = 1000.0
+    output_value: float | None = None
+    token_fairness: float = 1.0
+    delivery_fairness: float = 1.0
+    age_price: float | None = None
+    retirement_value: float = 0.0
+    retirement_age_price: float = 0.0
+
+    @property
+    def sees(self) -> frozenset[Sees]:
+        """Ages unless their price is nothing, the clock only for an age price of retirement."""
+        looks_at_age = set() if self.age_price == 0 else {Sees.AGE}
+        looks_at_clock = {Sees.NOW} if self.retirement_age_price else set()
+        return frozenset(looks_at_age | looks_at_clock)
+
+    def initial(self, catalog: Catalog) -> Memory:
+        """No rates."""
+        return ()
+
+    def decide(self, view: View, memory: Memory) -> Decision:
+        """The best cohort of every graph at frozen prices, then the best graph."""
+        return choose(
+            Candidate(graph=o.graph.graph, order=o.order, prefill=o.prefill, decode=o.decode, score=o.score)
+            for o in self.offers(view, rates_of(memory), measured_graphs(view))
+        )
+
+    def observe(self, memory: Memory, completion: Completion) -> Memory:
+        """Rates after the graph."""
+        graphs = measured_graphs(completion.view)
+        return observed(memory, completion, graphs, self.history_ms, completion.graph.duration_ms)
+
+    def offers(self, view: View, known: dict[str, Rate], graphs: Sequence[Measured]) -> Iterator[Offer]:
+        """The best cohort of every graph of known duration.
+
+        Parameters
+        ----------
+        view : View
+            What can be seen.
+        known : dict
+            Rates by request; copies of them where a queued frame is projected.
+        graphs : sequence of Measured
+            Graphs whose duration is known, in catalog order; they alone supply normalisers.
+        """
+        prices = self._prices(view, known, graphs)
+        line = sorted(view.requests, key=oldest_first)
+        waiting = [PricedPrompt(r, prices.prompt_token[r.id], self._at_end(view, r, prices)) for r in line if r.prompt]
+        streams = [r for r in line if r.decoding]
+        total_price = sum(prices.age[r.id] for r in streams)
+        total_age = sum(prices.age[r.id] * float(r.age_ms or 0) for r in streams)
+        # leaving a stream costs c G T: with unequal weights the ranking depends on T
+        uniform = len({prices.age[r.id] for r in streams}) < 2
+        ranked: dict[tuple[int, float], list[tuple[float, float, RequestView]]] = {}
+        for order, measured in enumerate(graphs):
+            graph, span = measured
+            prompts = best_prompts(graph, waiting)
+            gross = prompts.value
+            rows: list[tuple[float, float, RequestView]] = []
+            if graph.decode_capacity and streams:
+                key = (graph.width, 0.0 if uniform else span)
+                if key not in ranked:
+                    ranked[key] = self._ranked(view, streams, key, prices)
+                rows = ranked[key][: graph.decode_capacity]
+                gross += sum(gain for _, gain, _ in rows)
+            if not prompts.requests and not rows:
+                continue
+            age_cost = total_age * span + total_price * span * span / 2
+            served_age = sum(prices.age[r.id] * float(r.age_ms or 0) for _, _, r in rows)
+            left_price = total_price - sum(prices.age[r.id] for _, _, r in rows)
+            change = prices.interval_ms * (served_age - left_price * span) if total_price else 0.0
+            yield Offer(
+                measured,
+                order,
+                prompts.requests,
+                tuple(r for _, _, r in rows),
+                gross / span,
+                (gross - age_cost + change) / span,
+            )
+
+    def _prices(self, view: View, known: dict[str, Rate], graphs: Sequence[Measured]) -> _Prices:
+        rates = current_rates(view, known, graphs)
+        value = float(view.objective.decode_value) if self.output_value is None else self.output_value
+        age = float(view.objective.age_price) if self.age_price is None else self.age_price
+        n_decoding = sum(1 for r in view.requests if r.decoding)
+        # the reference interval is the reciprocal of the delivery normaliser
+        reference = delivery_normaliser(n_decoding, graphs)
+        prices = _Prices({}, {}, {}, {}, 1 / reference if reference else 0.0)
+        for r in view.requests:
+            weight = float(r.weight)
+            x, z = rates[r.id]
+            fair = price(self.token_fairness, x)
+            prices.prompt_token[r.id] = weight * (1.0 + fair)
+            prices.output_token[r.id] = weight * (value + fair)
+            prices.delivery[r.id] = weight * price(self.delivery_fairness, z)
+            prices.age[r.id] = weight * age
+        return prices
+
+    def _ranked(
+        self, view: View, streams: Sequence[RequestView], key: tuple[int, float], prices: _Prices
+    ) -> list[tuple[float, float, RequestView]]:
+        """Streams by what serving them changes, with their gross gain; ties by least recent service."""
+        width, span = key
+        rows = []
+        for r in streams:
+            gain = prices.output_token[r.id] * row_tokens(r, width) + prices.delivery[r.id]
+            gain += self._retirement(view, r, width)
+            spared = prices.age[r.id] and prices.interval_ms * prices.age[r.id] * (float(r.age_ms or 0) + span)
+            rows.append((gain + spared, gain, r))
+        rows.sort(key=lambda row: -row[0])
+        return rows
+
+    def _at_end(self, view: View, request: RequestView, prices: _Prices) -> float:
+        """Worth of a prompt's end: its first output, and its retirement where that is the last one too."""
+        return prices.output_token[request.id] + self._retirement(view, request, 1)
+
+    def _retirement(self, view: View, request: RequestView, width: int) -> float:
+        if not (self.retirement_value or self.retirement_age_price):
+            return 0.0
+        # the runtime has no belief about lengths: only the limit is known to end a request
+        outcomes = row_outcomes(request.acceptance, width, None, request.generated, request.limit)
+        chance = float(sum(o.probability for o in outcomes if o.finished))
+        since_arrival = float(view.now_ms) - float(request.arrival_ms)
+        return chance * float(request.weight) * (self.retirement_value + self.retirement_age_price * since_arrival)
+
+
+POLICY = PolicySpec(
+    name="ongoing",
+    policy=Ongoing(),
+    source="ongoing-service utility: token and delivery fairness prices with a decode-age continuation value",
+    assumes="known durations and acceptance; no belief about lengths; rates as doubles",
+)

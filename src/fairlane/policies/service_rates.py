@@ -1,0 +1,135 @@
+"""Observed service rates of live requests: how they start, how they fade, and what they are priced by.
+
+Per request a useful-token rate x and, while it decodes, a delivery rate z, both per ms. Over a graph of T ms and
+with the history length H,
+
+    x <- e^(-T/H) x + (1 - e^(-T/H)) tokens / T,
+
+z likewise with deliveries, for everyone live, served or not. A request that is new starts at its normaliser, the
+best rate that a graph of known duration can give it, so no rate is ever zero when it is divided by. Rates are
+doubles, since e^(-T/H) is irrational; a policy on them is still evaluated exactly, because its value depends on its
+decisions only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from fairlane.reference.exact import Real
+from fairlane.reference.graph import Graph
+from fairlane.reference.policy import Completion, Memory, RequestView, View
+from fairlane.reference.yields import exact_yield
+
+
+class Rate(NamedTuple):
+    """Useful tokens per ms, and deliveries per ms once it decodes; 0 stands for a term without a normaliser."""
+
+    tokens_per_ms: float
+    deliveries_per_ms: float | None
+
+
+class Measured(NamedTuple):
+    """A graph with its known duration in ms."""
+
+    graph: Graph
+    duration_ms: float
+
+
+Rates = tuple[tuple[str, Rate], ...]
+
+
+@lru_cache(maxsize=4096)
+def _duration(graph: Graph) -> Measured:
+    return Measured(graph, float(graph.duration_ms))
+
+
+def measured_graphs(view: View) -> tuple[Measured, ...]:
+    """Every graph of a catalog, whose durations are known."""
+    return tuple(_duration(graph) for graph in view.catalog)
+
+
+def row_tokens(request: RequestView, width: int) -> float:
+    """Expected output of a decode row, cut by the limit and by no belief about the length."""
+    if width == 1 or not request.acceptance:
+        return 1.0
+    return float(exact_yield(request.acceptance, width, request.limit - request.generated))
+
+
+def token_normaliser(request: RequestView, graphs: Iterable[Measured]) -> float:
+    """The best useful-token rate of a request's phase over graphs of known duration, 0 where there is none."""
+    if request.prompt > 0:
+        return max((min(g.prefill_capacity, request.prompt) / t for g, t in graphs if g.prefill_capacity), default=0.0)
+    return max((row_tokens(request, g.width) / t for g, t in graphs if g.decode_capacity), default=0.0)
+
+
+def delivery_normaliser(n_decoding: int, graphs: Iterable[Measured]) -> float:
+    """Delivery rate of each of ``n_decoding`` streams that share the best batch, 0 where there is none."""
+    n = max(n_decoding, 1)
+    return max((min(g.decode_capacity, n) / (n * t) for g, t in graphs if g.decode_capacity), default=0.0)
+
+
+def rates_of(memory: Memory) -> dict[str, Rate]:
+    """A policy's memory as rates by request."""
+    assert isinstance(memory, tuple)
+    return dict(memory)
+
+
+def current_rates(view: View, known: Mapping[str, Rate], graphs: Sequence[Measured]) -> dict[str, Rate]:
+    """The rate of every live request; new ones, and streams without a delivery rate, start at their normalisers."""
+    n_decoding = sum(1 for r in view.requests if r.decoding)
+    delivery = delivery_normaliser(n_decoding, graphs)
+    out: dict[str, Rate] = {}
+    for request in view.requests:
+        rate = known.get(request.id)
+        if rate is None:
+            rate = Rate(token_normaliser(request, graphs), None)
+        if request.decoding and rate.deliveries_per_ms is None:
+            rate = rate._replace(deliveries_per_ms=delivery)
+        out[request.id] = rate
+    return out
+
+
+def faded(rate: float, amount: float, duration_ms: float, history_ms: float) -> float:
+    """A rate after a graph of ``duration_ms`` in which ``amount`` was received."""
+    kept = math.exp(-duration_ms / history_ms)
+    return kept * rate - math.expm1(-duration_ms / history_ms) * amount / duration_ms
+
+
+def observed(
+    memory: Memory, completion: Completion, graphs: Sequence[Measured], history_ms: float, duration_ms: Real
+) -> Rates:
+    """Rates of those still live after a completion.
+
+    A stream's delivery rate starts at its normaliser with its first output, and is not also credited with it.
+    """
+    before = current_rates(completion.view, rates_of(memory), graphs)
+    lanes = {lane.id: lane for lane in completion.lanes}
+    span = float(duration_ms)
+    after: list[tuple[str, Rate]] = []
+    n_decoding = sum(
+        1
+        for r in completion.view.requests
+        if (r.decoding or (r.id in lanes and lanes[r.id].published > 0))
+        and not (r.id in lanes and lanes[r.id].finished)
+    )
+    for request in completion.view.requests:
+        lane = lanes.get(request.id)
+        if lane is not None and lane.finished:
+            continue
+        tokens = 0 if lane is None else lane.consumed + lane.published
+        x, z = before[request.id]
+        new_z = None
+        if z is not None:
+            new_z = faded(z, 1.0 if lane is not None else 0.0, span, history_ms)
+        elif lane is not None and lane.published:
+            new_z = delivery_normaliser(n_decoding, graphs)
+        after.append((request.id, Rate(faded(x, tokens, span, history_ms), new_z)))
+    return tuple(after)
+
+
+def price(coefficient: float, rate: float | None) -> float:
+    """A fairness coefficient over a rate; a term without a normaliser is left out."""
+    return coefficient / rate if rate else 0.0
