@@ -160,7 +160,7 @@ def draw_timelines(panels: Sequence[Panel], *, columns: int = 1, width_px: int =
     low, high = _time_range(panels)
     rows = [panel.all_rows() for panel in panels]
     ids = [svg.clean(row.request_id) for group in rows for row in group]
-    gutter = min(150.0, 14 + max((svg.text_width_px(i, TEXT_PX) for i in ids), default=30.0))
+    gutter = min(150.0, 14 + max(svg.text_width_px("graph", TEXT_PX), *(svg.text_width_px(i, TEXT_PX) for i in ids)))
     each = (width_px - (columns - 1) * GAP_PX) / columns
     parts: list[str] = []
     top = 4.0
@@ -311,11 +311,12 @@ def _level(parts: list[str], x: float, y: float, width: float, height: float, sh
     )
 
 
-def _inside(parts: list[str], text: str, x: float, y: float, width: float, *, size: int = SMALL_PX) -> None:
-    shown = svg.fit(text, width - 4, size)
+def _inside(parts: list[str], texts: Sequence[str], x: float, y: float, width: float) -> None:
+    """The first of the texts that fits whole; a number cut short would be another number."""
+    shown = next((text for text in texts if svg.text_width_px(text, SMALL_PX) <= width - 4), "")
     if shown:
         parts.append(
-            f'<text x="{px(x + width / 2)}" y="{px(y)}" text-anchor="middle" font-size="{size}" stroke="#ffffff" '
+            f'<text x="{px(x + width / 2)}" y="{px(y)}" text-anchor="middle" font-size="{SMALL_PX}" stroke="#ffffff" '
             f'stroke-width="3" stroke-linejoin="round" paint-order="stroke">{svg.safe(shown)}</text>'
         )
 
@@ -330,8 +331,9 @@ def _block(parts: list[str], block: Block, scale: _Scale, strip: float, places: 
     share = block.useful_tokens / block.offered_tokens if block.offered_tokens else 1.0
     _level(parts, x, strip, width, STRIP_PX - 2, share, svg.LIGHT)
     used = f" {rows}/{block.decode_capacity}" if block.decode_capacity > 1 else ""
-    whole = block.graph + used
-    _inside(parts, whole if svg.text_width_px(whole, SMALL_PX) <= width - 4 else block.graph, x, strip + 14, width)
+    cut = svg.fit(block.graph, width - 4, SMALL_PX)
+    # two letters of a name say nothing
+    _inside(parts, (block.graph + used, block.graph, cut if len(cut) >= 5 else ""), x, strip + 14, width)
     for lane in block.lanes:
         y = places[lane.request_id]
         if lane.kind is LaneKind.DECODE:
@@ -342,7 +344,7 @@ def _block(parts: list[str], block: Block, scale: _Scale, strip: float, places: 
             offered = lane.tokens + max(0, left_over) if lane is prompts[-1] else lane.tokens
             text = f"{lane.tokens:,}/{offered:,}" if offered > lane.tokens else f"{lane.tokens:,}"
         _level(parts, x, y, width, CELL_PX, lane.tokens / offered if offered else 1.0, COLOURS[lane.kind])
-        _inside(parts, text, x, y + 13, width)
+        _inside(parts, (text, f"{lane.tokens:,}"), x, y + 13, width)
     parts.append("</g>")
 
 
