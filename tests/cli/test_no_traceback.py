@@ -138,6 +138,19 @@ def test_a_file_that_is_nothing_like_it_is_bad_input(command: tuple[str, ...], c
     assert out == "" or empty_but_valid
 
 
+@pytest.mark.parametrize("field", ["prompt", "limit"])
+@pytest.mark.parametrize("tokens", [10**7, 10**18, 10**59])
+def test_a_request_of_astronomic_size_is_refused_at_once(field: str, tokens: int, tmp_path: Path) -> None:
+    document = json.loads(json.dumps(BASE))
+    document["requests"][0][field] = tokens
+    file = tmp_path / "x.json"
+    file.write_text(json.dumps(document))
+    for command in (("solve", str(file)), ("verify", str(file)), ("evaluate", str(file), "--policy", "age-only")):
+        status, _, err = outcome(command)
+        assert status == 1
+        assert "at most" in err
+
+
 @pytest.mark.parametrize("missing", ["nowhere/x.json", "."])
 def test_by_subprocess_a_missing_file_and_a_directory_are_one_line(missing: str, tmp_path: Path) -> None:
     for command in COMMANDS[: count(len(COMMANDS) * 10)]:

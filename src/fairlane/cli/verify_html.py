@@ -8,8 +8,8 @@ from pathlib import Path
 
 from fairlane.cli.output import brief, percent
 from fairlane.cli.tables import action_text, loss_text
-from fairlane.oracle.evaluate import OptimalValues
 from fairlane.oracle.likely_run import RunBlock, optimal_run, policy_run
+from fairlane.oracle.solve import solve
 from fairlane.oracle.verify import VerifyRow
 from fairlane.reference.codec import write_text
 from fairlane.reference.exact import show
@@ -33,9 +33,7 @@ footer { margin-top: 3rem; color: #555; font-size: 13px; }
 """
 
 
-def write_report(
-    rows: Sequence[VerifyRow], policies: Mapping[str, Policy], solutions: Mapping[str, OptimalValues], path: Path
-) -> None:
+def write_report(rows: Sequence[VerifyRow], policies: Mapping[str, Policy], path: Path) -> None:
     """Write the report as one self-contained page.
 
     Parameters
@@ -44,8 +42,6 @@ def write_report(
         All rows, instance by instance.
     policies : mapping of str to Policy
         Policies by label.
-    solutions : mapping of str to OptimalValues
-        Solved instances by name.
     path : Path
         Where the page goes; written whole or not at all.
     """
@@ -56,7 +52,7 @@ def write_report(
     ]
     worst = worst_row(rows)
     if worst is not None:
-        body += _worst(worst, policies, solutions)
+        body += _worst(worst, policies)
     by_instance: dict[str, list[VerifyRow]] = {}
     for row in rows:
         by_instance.setdefault(row.instance.name, []).append(row)
@@ -80,13 +76,13 @@ def worst_row(rows: Sequence[VerifyRow]) -> VerifyRow | None:
     return max(losing, key=lambda r: r.evaluation.relative_gap or 0 if r.evaluation else 0, default=None)
 
 
-def _worst(row: VerifyRow, policies: Mapping[str, Policy], solutions: Mapping[str, OptimalValues]) -> list[str]:
+def _worst(row: VerifyRow, policies: Mapping[str, Policy]) -> list[str]:
     assert row.evaluation is not None
     loss = row.evaluation.first_loss
     assert loss is not None
     instance = row.instance
     mine = policy_run(instance, policies[row.policy])
-    best = optimal_run(instance, solutions[instance.name])
+    best = optimal_run(instance, solve(instance))
     marked = next((k for k, b in enumerate(mine) if b.state == loss.state and b.action == loss.action), None)
     note = f"better here: {action_text(instance, loss.better)}"
     panels = [

@@ -23,6 +23,8 @@ from fairlane.reference.instance import Instance
 from fairlane.reference.state import FINISHED, ZERO, Action, LocalState, State
 from fairlane.reference.yields import row_outcomes
 
+MAX_TOKENS = 2_000_000
+
 Law = list[tuple[fmpq, int]]
 
 
@@ -61,6 +63,12 @@ class Sweep:
         self.instance = instance
         self.sense = sense
         self.max_states = max_states
+        tokens = sum(r.prompt + r.limit for r in instance.requests)
+        if tokens > MAX_TOKENS:
+            raise TooLarge(
+                f"instance {instance.name!r} has {tokens:,} prompt and output tokens together; "
+                f"the exact solver takes at most {MAX_TOKENS:,}"
+            )
         self.locals: list[list[LocalState]] = []
         self.places: list[dict[LocalState, int]] = []
         self.strides: list[int] = []
