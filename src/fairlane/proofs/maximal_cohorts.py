@@ -29,7 +29,7 @@ from fairlane.reference.request import Request
 from fairlane.reference.state import Action, State, actions, initial_state, is_final
 from fairlane.reference.step import step
 
-# p: prompt left, g: published, of the leader (P, G) and of the follower (Q, H); n: the final length
+# prompt left and output published, of the leader (P, G) and of the follower (Q, H); n: the final length
 _LEAD = (
     "{P} <= {Q} and {H} <= {G} and {G} <= n and implies({P} == 0 and {Q} > 0, {G} >= 1)"
     " and implies({P} > 0, {G} == 0) and implies({Q} > 0, {H} == 0)"
@@ -39,7 +39,7 @@ _VARIABLES = "P in natural, Q in natural, G in natural, H in natural, n in count
 
 def prove(*, fate: str = "raw", room: str = "c <= d") -> Sequence[Evidence]:
     """Evidence for the leader's count when the follower's row draws ``raw``, and for the prompt room it has left."""
-    return settle(
+    coupled = settle(
         _still_leads(
             "both rows run, or the leader's has finished",
             given=["P == 0", "Q == 0", "H < n"],
@@ -84,6 +84,25 @@ def prove(*, fate: str = "raw", room: str = "c <= d") -> Sequence[Evidence]:
             given=["run <= 1"],
             label="the leader's clock is never ahead of the follower's",
         ),
+        induction(
+            # decode rows added only, prompts copied; f, l: served now; F, L: finished; a, b: ages; X, Y: their areas
+            "T in positive, run in natural, f in natural, l in natural, F in natural, L in natural, a0 in nonnegative,"
+            " a, b, X, Y",
+            "0 <= a and a <= b and X <= Y",
+            over="k",
+            first=0,
+            state={
+                "a": ("a0", "0 if l == 1 or L == 1 else a + run*T"),
+                "b": ("a0", "0 if f == 1 else b + T"),
+                "X": ("0", "X + (0 if L == 1 else run*(a*T + T*T/2))"),
+                "Y": ("0", "Y + (0 if F == 1 else b*T + T*T/2)"),
+            },
+            given=["run <= 1", "implies(f == 1, l == 1 or L == 1)", "implies(F == 1, L == 1)"],
+            label="with rows added only, no output age and no age area of the leader exceeds the follower's",
+        ),
+    )
+    return (
+        *coupled,
         check_all(
             "optimum over maximal cohorts = optimum, no age price",
             _small_instances(age_price=0),

@@ -63,7 +63,8 @@ def settle(*pieces: Evidence | Task, limit: int | None = LIMIT) -> tuple[Evidenc
         Nothing is refuted, and something is not proved.
     """
     tasks = [piece for piece in pieces if isinstance(piece, Task)]
-    outcomes = iter(prove_all([obligation for task in tasks for obligation in task.obligations], limit=limit))
+    obligations = [obligation for task in tasks for obligation in task.obligations]
+    outcomes = iter(prove_all(obligations, limit=limit, all_or_nothing=True))
     told = {id(task): [next(outcomes) for _ in task.obligations] for task in tasks}
     for status, failure in ((Status.FAILED, Refuted), (Status.UNKNOWN, Undecided)):
         for task in tasks:

@@ -62,7 +62,9 @@ def prove(obligation: Obligation, *, limit: int | None = None) -> Outcome:
     return prove_all((obligation,), limit=limit)[0]
 
 
-def prove_all(obligations: Sequence[Obligation], *, limit: int | None = None) -> tuple[Outcome, ...]:
+def prove_all(
+    obligations: Sequence[Obligation], *, limit: int | None = None, all_or_nothing: bool = False
+) -> tuple[Outcome, ...]:
     """What the solvers say of several obligations, put to each solver in one process with a context for each question.
 
     Parameters
@@ -71,6 +73,8 @@ def prove_all(obligations: Sequence[Obligation], *, limit: int | None = None) ->
         Independent of each other.
     limit : int or None
         z3 resource units a question; None takes the default.
+    all_or_nothing : bool
+        True leaves out the second solver once one of the obligations has failed.
 
     Returns
     -------
@@ -96,7 +100,8 @@ def prove_all(obligations: Sequence[Obligation], *, limit: int | None = None) ->
             outcomes[i] = refusal
     left = {i: trial for i, trial in trials.items() if i not in outcomes}
     by_cvc5: dict[int, tuple[Reply, ...]] = {}
-    if installed(Solver.CVC5):
+    failed = any(outcome.status is Status.FAILED for outcome in outcomes.values())
+    if installed(Solver.CVC5) and not (all_or_nothing and failed):
         asked = ask_groups([trial.questions[1:] for trial in left.values()], Solver.CVC5)
         by_cvc5 = dict(zip(left, asked, strict=True))
     for i, trial in left.items():
