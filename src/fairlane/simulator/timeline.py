@@ -74,6 +74,23 @@ class Block:
         """Prompt tokens consumed and output tokens published by decode rows."""
         return sum(lane.tokens for lane in self.lanes)
 
+    def offers(self) -> tuple[tuple[Lane, int], ...]:
+        """Each lane with the positions it was offered, at least 1.
+
+        A decode row is offered the width. Prompts share the capacity in order, so that only the last of them has
+        room left over.
+        """
+        prompts = [lane for lane in self.lanes if lane.kind is LaneKind.PREFILL]
+        left_over = max(0, self.prefill_capacity - sum(lane.tokens for lane in prompts))
+        out: list[tuple[Lane, int]] = []
+        for lane in self.lanes:
+            if lane.kind is LaneKind.DECODE:
+                offered = max(self.width, lane.tokens)
+            else:
+                offered = lane.tokens + left_over if lane is prompts[-1] else lane.tokens
+            out.append((lane, max(1, offered)))
+        return tuple(out)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
@@ -325,8 +342,6 @@ def _block(parts: list[str], block: Block, scale: _Scale, strip: float, places: 
     x = scale(block.start_ms)
     width = max(0.8, scale(block.end_ms) - x)
     rows = sum(lane.kind is LaneKind.DECODE for lane in block.lanes)
-    prompts = [lane for lane in block.lanes if lane.kind is LaneKind.PREFILL]
-    left_over = block.prefill_capacity - sum(lane.tokens for lane in prompts)
     parts.append(f"<g><title>{svg.safe(describe(block))}</title>")
     share = block.useful_tokens / block.offered_tokens if block.offered_tokens else 1.0
     _level(parts, x, strip, width, STRIP_PX - 2, share, svg.LIGHT)
@@ -334,16 +349,10 @@ def _block(parts: list[str], block: Block, scale: _Scale, strip: float, places: 
     cut = svg.fit(block.graph, width - 4, SMALL_PX)
     # two letters of a name say nothing
     _inside(parts, (block.graph + used, block.graph, cut if len(cut) >= 5 else ""), x, strip + 14, width)
-    for lane in block.lanes:
+    for lane, offered in block.offers():
         y = places[lane.request_id]
-        if lane.kind is LaneKind.DECODE:
-            offered = max(block.width, lane.tokens)
-            text = f"{lane.tokens}/{offered}" if offered > 1 else str(lane.tokens)
-        else:
-            # prompts share the capacity in order, so that only the last one has room left over
-            offered = lane.tokens + max(0, left_over) if lane is prompts[-1] else lane.tokens
-            text = f"{lane.tokens:,}/{offered:,}" if offered > lane.tokens else f"{lane.tokens:,}"
-        _level(parts, x, y, width, CELL_PX, lane.tokens / offered if offered else 1.0, COLOURS[lane.kind])
+        text = f"{lane.tokens:,}/{offered:,}" if offered > 1 and offered != lane.tokens else f"{lane.tokens:,}"
+        _level(parts, x, y, width, CELL_PX, lane.tokens / offered, COLOURS[lane.kind])
         _inside(parts, (text, f"{lane.tokens:,}"), x, y + 13, width)
     parts.append("</g>")
 
