@@ -37,12 +37,12 @@ def outcome(
     body: str,
     *,
     claim_id: str = "it",
-    folder: Path = Path("."),
+    folder: Path | str = ".",
     rotation: str | None = None,
     **options: str,
 ) -> Outcome:
     """What running a claim gives."""
-    claim = read_claim(claim_text(kind, body, claim_id=claim_id, **options), folder=folder)
+    claim = read_claim(claim_text(kind, body, claim_id=claim_id, **options), folder=Path(folder))
     return run_claim(claim, Context(today=TODAY, rotation=rotation))
 
 

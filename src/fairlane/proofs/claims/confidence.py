@@ -56,8 +56,8 @@ def clopper_pearson(successes: int, n_samples: int, *, delta: Fraction) -> Inter
     >>> round(float(interval.high), 4)  # 1 - 0.025**(1/10)
     0.3085
     """
-    low = Fraction(0) if successes == 0 else _bisect(successes, n_samples, delta / 2, lower=True)
-    high = Fraction(1) if successes == n_samples else _bisect(successes, n_samples, delta / 2, lower=False)
+    low = Fraction(0) if successes == 0 else _end(successes, n_samples, delta / 2, lower=True)
+    high = Fraction(1) if successes == n_samples else _end(successes, n_samples, delta / 2, lower=False)
     return Interval(
         mean=Fraction(successes, n_samples),
         low=low,
@@ -68,17 +68,23 @@ def clopper_pearson(successes: int, n_samples: int, *, delta: Fraction) -> Inter
     )
 
 
-def _bisect(successes: int, n_samples: int, tail: Fraction, *, lower: bool) -> Fraction:
-    """The tightest dyadic p at which the observed tail is certainly no more likely than ``tail``."""
+def _end(successes: int, n_samples: int, tail: Fraction, *, lower: bool) -> Fraction:
+    """A dyadic p next to the exact bound at which the observed tail is certainly no more likely than ``tail``.
+
+    SciPy's quantile says where to look; the ball arithmetic decides, and moves outwards until it agrees.
+    """
+    from scipy.stats import beta
+
     scale = 1 << BITS
-    outside, inside = (0, scale) if lower else (scale, 0)
-    while abs(outside - inside) > 1:
-        middle = (outside + inside) // 2
-        if _tail_at_most(successes, n_samples, Fraction(middle, scale), tail, lower=lower):
-            outside = middle
-        else:
-            inside = middle
-    return Fraction(outside, scale)
+    if lower:
+        guess = math.floor(scale * float(beta.ppf(float(tail), successes, n_samples - successes + 1)))
+    else:
+        guess = math.ceil(scale * float(beta.isf(float(tail), successes + 1, n_samples - successes)))
+    step = 1
+    while not _tail_at_most(successes, n_samples, Fraction(min(max(guess, 0), scale), scale), tail, lower=lower):
+        guess += -step if lower else step
+        step *= 2
+    return Fraction(min(max(guess, 0), scale), scale)
 
 
 def _tail_at_most(successes: int, n_samples: int, p: Fraction, tail: Fraction, *, lower: bool) -> bool:

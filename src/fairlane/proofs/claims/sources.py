@@ -28,10 +28,12 @@ _DISTRIBUTIONS = {
     "mdit_py_plugins": "mdit-py-plugins",
     "yaml": "pyyaml",
 }
-# Kinds that call programs which no import statement shows.
+# What runs in processes of its own, which no import statement shows.
+_SOLVING = ("fairlane.proofs.claims._solver_worker", "z3", "cvc5")
 _HIDDEN = {
-    Kind.FORALL: ("fairlane.proofs.claims._solver_worker",),
-    Kind.INDUCTION: ("fairlane.proofs.claims._solver_worker",),
+    Kind.FORALL: _SOLVING,
+    Kind.INDUCTION: _SOLVING,
+    Kind.PROOF: _SOLVING,
 }
 SCHEMA = 1
 
