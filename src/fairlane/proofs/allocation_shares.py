@@ -37,6 +37,7 @@ def prove(*, share: str = "f/T") -> Sequence[Evidence]:
             "s/(r + s) == f/(f + g)",
             {"f": 1, "g": 1, "r": 1, "s": 3},
             label="shares that equalise token rates are another allocation",
+            beside=True,
         ),
     )
 

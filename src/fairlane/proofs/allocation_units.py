@@ -46,6 +46,7 @@ def prove(*, value: str = "v/c", reference: str = "c*r") -> Sequence[Evidence]:
             "(v + f/(x/c))*(y/c) == (v + f/x)*y",
             {"v": 1, "f": 1, "c": 2, "x": 1, "y": 1},
             label="with a token value the unit of time matters",
+            beside=True,
         ),
     )
 

@@ -57,6 +57,7 @@ def prove(*, best: str = "r <= M*t", weight: str = "t1/(t1 + t2)") -> Sequence[E
             "(r1 + r2)/(t1 + t2) == (r1/t1 + r2/t2)/2",
             {"r1": 1, "r2": 1, "t1": 1, "t2": 3},
             label="the plain mean of the rates is another number",
+            beside=True,
         ),
     )
 

@@ -42,6 +42,7 @@ def prove(*, sign: str = "N < 0", time_price: str = "positive") -> Sequence[Evid
             "N/(T + s) <= N/T",
             {"N": -1, "T": 1, "s": 1},
             label="the ratio is no safe objective",
+            beside=True,
         ),
         check_equal("by hand: -1 over 2 ms", Fraction(-1, 2), "-1/2"),
     )

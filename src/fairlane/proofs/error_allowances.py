@@ -60,6 +60,7 @@ def prove(*, rounding: str = "J >= n + 1", lowest: str = "0.88224") -> Sequence[
             [(partial, partial + rest)],
             lambda at: Fraction(lowest) < at[0] and at[1] < Fraction("0.88226"),
             count=1,
+            beside=False,
         ),
         check_equal("the first reference's share, by hand 1/(1·2)", _share(1), "1/2"),
         check_equal("the third reference's share, by hand 1/(4·5)", _share(3), "1/20"),

@@ -53,12 +53,15 @@ class Evidence:
         One line: the fact.
     lines : tuple of str
         What was run and what came back, a line each.
+    beside : bool
+        True for a spot check that stands beside the proof; the statement does not rest on it.
     """
 
     kind: EvidenceKind
     strength: Strength
     detail: str
     lines: tuple[str, ...] = ()
+    beside: bool = False
 
 
 Prove = Callable[[], Sequence[Evidence]]
@@ -89,8 +92,9 @@ class Proof:
 
 
 def weakest(evidence: Sequence[Evidence]) -> Strength:
-    """The least strength among pieces of which all are needed."""
-    return max((piece.strength for piece in evidence), key=STRENGTHS.index)
+    """The least strength among the pieces that a statement rests on; of all where it rests on spot checks alone."""
+    needed = [piece for piece in evidence if not piece.beside] or evidence
+    return max((piece.strength for piece in needed), key=STRENGTHS.index)
 
 
 def proof_from(doc: str | None, name: str, prove: Prove, broken: Mapping[str, Prove]) -> Proof:

@@ -51,7 +51,9 @@ def prove(
         ),
         forall("E, F, D, a, c", "E <= a*F + D", given=["E <= a*F - c", "c >= -D"], label="E <= a F + D"),
         # by hand: cap 1, a = 1: earn 1 ms, then probes of 1 ms that earn their own cost back start again and again
-        check_equal("credit minted on probes too: E after three probes on F = 1", _self_funding_probes(3), 3),
+        check_equal(
+            "credit minted on probes too: E after three probes on F = 1", _self_funding_probes(3), 3, beside=False
+        ),
         refute_forall(
             "E in nonnegative, F in nonnegative, D in nonnegative, b in open_unit",
             "E <= b/(1-b)*F + D",

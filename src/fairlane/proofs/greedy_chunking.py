@@ -18,6 +18,8 @@ from itertools import combinations, product
 
 from fairlane.proofs.evidence import Evidence, proof_from
 from fairlane.proofs.obligations import check_all, check_equal, forall, induction, settle
+from fairlane.reference.completion import prefill_completion_ms
+from fairlane.reference.graph import Graph
 
 Graphs = tuple[tuple[int, int], ...]  # (capacity, duration)
 _SOURCE: Graphs = ((64, 2), (128, 3), (256, 4))
@@ -37,8 +39,14 @@ def prove(*, bellman: str = "H <= T + N", greedy_ms: int = 5) -> Sequence[Eviden
             label="time spent plus H of the rest never falls below H(p), any sequence of graphs",
         ),
         forall("C, H, H0", "H0 <= C", given=["H0 <= C + H", "H == 0"], label="a finished prompt took at least H(p)"),
-        check_equal("greedy chunks of 129 tokens", greedy_chunking_ms(129, _SOURCE), greedy_ms),
-        check_equal("H(129)", completion_ms(129, _SOURCE), 4),
+        check_equal("greedy chunks of 129 tokens", greedy_chunking_ms(129, _SOURCE), greedy_ms, beside=False),
+        check_equal("H(129)", completion_ms(129, _SOURCE), 4, beside=False),
+        check_all(
+            "the reference function, against the shortest plan",
+            [(p, graphs) for graphs in _CATALOGS[::9] for p in range(8)],
+            lambda at: prefill_completion_ms(at[0], _as_graphs(at[1])) == _shortest_plan(*at),
+            count=8 * 9,
+        ),
         check_all(
             "greedy is never better, small catalogs, against the shortest path by length of plan",
             [(p, graphs) for graphs in _CATALOGS for p in range(8)],
@@ -69,6 +77,10 @@ def greedy_chunking_ms(prompt_tokens: int, graphs: Graphs) -> int:
         capacity, duration = max(graphs, key=score)
         left, elapsed = max(0, left - capacity), elapsed + duration
     return elapsed
+
+
+def _as_graphs(graphs: Graphs) -> tuple[Graph, ...]:
+    return tuple(Graph(name=str(i), duration_ms=t, prefill_capacity=c) for i, (c, t) in enumerate(graphs))
 
 
 def _shortest_plan(prompt_tokens: int, graphs: Graphs) -> int:

@@ -117,8 +117,8 @@ def prove(*, fate: str = "raw", room: str = "c <= d") -> Sequence[Evidence]:
         ),
         # by hand, both rewards 7: A, A, A alone cost 2 each, the prompt nothing, B's second token 2, in all 8;
         # with the lane filled first: 2, then B first (2 + 2), A twice (6 + 2), in all 14
-        check_equal("with an age price: optimum", _optimum(counterexample(), _any), -1),
-        check_equal("with an age price: prompts forced in", _optimum(counterexample(), _is_maximal), -7),
+        check_equal("with an age price: optimum", _optimum(counterexample(), _any), -1, beside=False),
+        check_equal("with an age price: prompts forced in", _optimum(counterexample(), _is_maximal), -7, beside=False),
     )
 
 

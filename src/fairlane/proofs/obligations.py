@@ -247,7 +247,13 @@ def prove_identity(variables: str, left: str, right: str, *, label: str = "") ->
 
 
 def refute_forall(
-    variables: str, statement: str, witness: Mapping[str, Fraction | int], *, given: Sequence[str] = (), label: str = ""
+    variables: str,
+    statement: str,
+    witness: Mapping[str, Fraction | int],
+    *,
+    given: Sequence[str] = (),
+    label: str = "",
+    beside: bool = False,
 ) -> Evidence:
     """Evidence that a statement does not hold for all values: a point of the hypotheses at which it is false.
 
@@ -266,11 +272,11 @@ def refute_forall(
     if truth_at(_condition(read, statement), point) is not False:
         raise Refuted(f"{shown}: {statement} is not false at {show_point(point)}")
     lines = (f"false at {show_point(point)}, replayed in rationals",)
-    return Evidence(kind=EvidenceKind.COUNTEREXAMPLE, strength=Strength.EXACT, detail=shown, lines=lines)
+    return Evidence(kind=EvidenceKind.COUNTEREXAMPLE, strength=Strength.EXACT, detail=shown, lines=lines, beside=beside)
 
 
-def check_equal(label: str, found: Fraction | int, expected: Fraction | int | str) -> Evidence:
-    """Evidence that two exact numbers are equal.
+def check_equal(label: str, found: Fraction | int, expected: Fraction | int | str, *, beside: bool = True) -> Evidence:
+    """Evidence that two exact numbers are equal; a spot check unless ``beside`` says that the statement needs it.
 
     Raises
     ------
@@ -283,11 +289,17 @@ def check_equal(label: str, found: Fraction | int, expected: Fraction | int | st
     if Fraction(found) != Fraction(expected):
         raise Refuted(f"{label}: found {found}, need {Fraction(expected)}")
     return Evidence(
-        kind=EvidenceKind.EXACT, strength=Strength.EXACT, detail=f"{label} = {Fraction(found)}", lines=("rationals",)
+        kind=EvidenceKind.EXACT,
+        strength=Strength.EXACT,
+        detail=f"{label} = {Fraction(found)}",
+        lines=("rationals",),
+        beside=beside,
     )
 
 
-def check_all(label: str, members: Iterable[Member], holds: Callable[[Member], bool], *, count: int) -> Evidence:
+def check_all(
+    label: str, members: Iterable[Member], holds: Callable[[Member], bool], *, count: int, beside: bool = True
+) -> Evidence:
     """Evidence that every member of a finite space has a property; the space's size is part of the claim.
 
     Parameters
@@ -300,6 +312,8 @@ def check_all(label: str, members: Iterable[Member], holds: Callable[[Member], b
         The property, decided exactly.
     count : int
         How many members there must be.
+    beside : bool
+        Whether it is a spot check, or what the statement rests on.
 
     Raises
     ------
@@ -318,6 +332,7 @@ def check_all(label: str, members: Iterable[Member], holds: Callable[[Member], b
         strength=Strength.ENUMERATED,
         detail=label,
         lines=(f"all {count} members",),
+        beside=beside,
     )
 
 

@@ -16,6 +16,9 @@ from itertools import combinations_with_replacement, permutations
 
 from fairlane.proofs.evidence import Evidence, proof_from
 from fairlane.proofs.obligations import check_all, check_equal, forall, settle
+from fairlane.reference.graph import Graph
+from fairlane.reference.prefill_list import best_prefill
+from fairlane.reference.request import Request
 
 
 def prove(*, lanes: int = 2, output_value: str = "nonnegative") -> Sequence[Evidence]:
@@ -34,8 +37,8 @@ def prove(*, lanes: int = 2, output_value: str = "nonnegative") -> Sequence[Evid
             "min(a, x) + min(c, x - min(a, x)) == min(a + c, x)",
             label="the work of a list does not depend on its order",
         ),
-        check_equal("ranking prompts by their own value", _ranked(prompts, 10, lanes, 5), 15),
-        check_equal("the best list", _best(prompts, 10, lanes, 5), 20),
+        check_equal("ranking prompts by their own value", _ranked(prompts, 10, lanes, 5), 15, beside=False),
+        check_equal("the best list", _best(prompts, 10, lanes, 5), 20, beside=False),
         check_all(
             "one lane: ranking is best",
             [(p, c, b) for p in combinations_with_replacement(range(1, 6), 3) for c in range(1, 6) for b in (0, 1, 5)],
@@ -43,10 +46,17 @@ def prove(*, lanes: int = 2, output_value: str = "nonnegative") -> Sequence[Evid
             count=35 * 15,
         ),
         check_all(
+            "the reference list is best, one to three lanes",
+            [(p, c, n) for p in combinations_with_replacement(range(1, 6), 3) for c in (2, 5, 7) for n in (1, 2, 3)],
+            lambda at: _reference_value(*at) == _best(at[0], at[1], at[2], 5),
+            count=35 * 9,
+        ),
+        check_all(
             "two and three lanes: some best list leaves at most its last prompt partial",
             [(p, c, n) for p in combinations_with_replacement(range(1, 6), 3) for c in range(2, 8) for n in (2, 3)],
             lambda at: _best(at[0], at[1], at[2], 5) == _best(at[0], at[1], at[2], 5, partial_last_only=True),
             count=35 * 12,
+            beside=False,
         ),
     )
 
@@ -74,6 +84,12 @@ def _best(
             value = _value(order, capacity, output_value)
             best = best if value is None else max(best, value)
     return best
+
+
+def _reference_value(prompts: Sequence[int], capacity: int, lanes: int) -> int | None:
+    graph = Graph(name="p", duration_ms=1, prefill_capacity=capacity, prefill_lanes=lanes)
+    requests = [Request(id=str(i), prompt=prompt, limit=1) for i, prompt in enumerate(prompts)]
+    return _value([prompts[int(i)] for i in best_prefill(graph, requests, decode_value=5)], capacity, 5)
 
 
 def _ranked(prompts: Sequence[int], capacity: int, lanes: int, output_value: int) -> int:

@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from fairlane.proofs.evidence import Evidence, proof_from
-from fairlane.proofs.obligations import Task, check_zero, forall, refute_forall, settle
+from fairlane.proofs.obligations import Task, check_all, check_zero, forall, refute_forall, settle
+from fairlane.reference.remaining import pareto_remaining
 
 
 def prove(*, residual: str = "g/b", cut: str = "1 - (g/m)**b") -> Sequence[Evidence]:
@@ -57,12 +58,19 @@ def prove(*, residual: str = "g/b", cut: str = "1 - (g/m)**b") -> Sequence[Evide
             given=["g < h"],
             label="longer output predicts more remaining work",
         ),
+        check_all(
+            "the reference function, by hand g/(alpha - 1)",
+            [(g_, b_) for g_ in (1, 2, 7) for b_ in (Fraction(1, 2), Fraction(1), Fraction(3))],
+            lambda at: pareto_remaining(at[0], 1 + at[1]) * at[1] == at[0],
+            count=9,
+        ),
         refute_forall(
             "a in positive, g in positive",
             "g/(a - 1) == 2*g",
             {"a": Fraction(3), "g": Fraction(1)},
             given=["a > 1"],
             label="twice the output is no consequence of the tail being a power law",
+            beside=True,
         ),
     )
 

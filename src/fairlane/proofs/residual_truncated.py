@@ -16,6 +16,7 @@ from itertools import product
 
 from fairlane.proofs.evidence import Evidence, proof_from
 from fairlane.proofs.obligations import check_all, induction, settle
+from fairlane.reference.remaining import conditional_remaining
 from fairlane.reference.yields import truncated_prior
 
 Prior = tuple[tuple[int, Fraction], ...]
@@ -50,6 +51,12 @@ def prove(*, moved: str = "j*s", increment: str = "s - p") -> Sequence[Evidence]
             "the reference truncation, against survivals",
             _CASES,
             lambda at: mean_remaining(truncated_prior(at[0], at[2]), at[1]) == _survivals(*at),
+            count=60,
+        ),
+        check_all(
+            "the reference residual, against survivals",
+            _CASES,
+            lambda at: conditional_remaining(at[0], at[1], limit=at[2]) == _survivals(*at),
             count=60,
         ),
         check_all(

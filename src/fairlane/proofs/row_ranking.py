@@ -16,6 +16,9 @@ from itertools import combinations, product
 
 from fairlane.proofs.evidence import Evidence, proof_from
 from fairlane.proofs.obligations import Task, check_all, check_equal, forall, induction, settle
+from fairlane.reference.graph import Graph
+from fairlane.reference.request import Request
+from fairlane.reference.score import best_cohort
 
 
 def support_tasks(threshold: str = "nonnegative") -> tuple[Task, Task, Task]:
@@ -59,11 +62,21 @@ def prove(*, threshold: str = "nonnegative", pair_value: Fraction | None = None)
             lambda at: _ranked(*at) == _best_cohort(*at),
             count=3 * (4 + 16 + 64 + 256),
         ),
+        check_all(
+            "the reference cohort, rows of width 1 weighted by their value",
+            [(values, b) for n in range(1, 5) for values in product((1, 2, 3), repeat=n) for b in range(1, 4)],
+            lambda at: _reference_value(*at) == _best_cohort(*at),
+            count=3 * (3 + 9 + 27 + 81),
+        ),
         # by hand: rows worth 3 and 2; alone 1 ms, together 4 ms: ranking fills both lanes and earns 5/4, the best is 3
-        check_equal("durations that depend on the cohort: the ranking's rate", Fraction(3 + 2, 4), "5/4"),
-        check_equal("durations that depend on the cohort: the best rate", max(Fraction(3), Fraction(2)), 3),
+        check_equal("durations that depend on the cohort: the ranking's rate", Fraction(3 + 2, 4), "5/4", beside=False),
+        check_equal(
+            "durations that depend on the cohort: the best rate", max(Fraction(3), Fraction(2)), 3, beside=False
+        ),
         # by hand: values 3, 2, 2 and two lanes, the last two earn 2 more together: ranking 3 + 2, best 2 + 2 + 2
-        check_equal("a reward for a pair: the best cohort", _best_pair() if pair_value is None else pair_value, 6),
+        check_equal(
+            "a reward for a pair: the best cohort", _best_pair() if pair_value is None else pair_value, 6, beside=False
+        ),
     )
 
 
@@ -73,6 +86,14 @@ def _ranked(values: Sequence[int], capacity: int) -> int:
 
 def _best_cohort(values: Sequence[int], capacity: int) -> int:
     return max(sum(cohort) for size in range(capacity + 1) for cohort in combinations(values, size)) if values else 0
+
+
+def _reference_value(values: Sequence[int], capacity: int) -> Fraction:
+    graph = Graph(name="d", duration_ms=1, decode_capacity=capacity)
+    rows = [Request(id=str(i), prompt=0, limit=1, weight=value) for i, value in enumerate(values)]
+    cohort = best_cohort(graph, rows, decode_value=1)
+    assert cohort is not None, "there are rows"
+    return cohort.value
 
 
 def _best_pair() -> Fraction:

@@ -52,6 +52,7 @@ def prove(*, next_yield: str = _CUT, cut_value: Fraction | None = None) -> Seque
             "q = 9/10, k = 8, m = 2",
             cut_value if cut_value is not None else expected_yield(nines, 8, remaining=2),
             1 + Fraction(9, 10),
+            beside=False,
         ),
         check_all(
             "the reference function equals a sum over all patterns, each cut by the budget",

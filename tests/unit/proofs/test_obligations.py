@@ -140,10 +140,12 @@ def test_bad_variables_are_named(text: str) -> None:
         read_variables(text)
 
 
-def test_weakest_evidence_counts() -> None:
-    exact = check_equal("1", 1, 1)
+def test_weakest_evidence_counts_and_spot_checks_do_not() -> None:
+    exact, spot = check_equal("1", 1, 1, beside=False), check_all("0", [0], lambda n: n == 0, count=1)
     solved = Evidence(kind=EvidenceKind.FORALL, strength=Strength.TWO_SOLVERS, detail="")
-    assert weakest((solved, exact)) is Strength.EXACT
+    assert weakest((solved, exact, spot)) is Strength.EXACT
+    assert weakest((solved, spot)) is Strength.TWO_SOLVERS
+    assert weakest((spot,)) is Strength.ENUMERATED
 
 
 def test_docstring_without_a_source_is_no_proof() -> None:
@@ -179,3 +181,17 @@ def test_proof_carries_its_texts() -> None:
     assert proof.statement.startswith("A stream whose output age is A")
     assert proof.assumptions
     assert proof.source
+
+
+def test_proofs_notice_a_changed_reference_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fairlane.proofs import age_area, yield_budget
+
+    # by hand: A T + T² instead of A T + T²/2 is wrong at A = 0, T = 1/3
+    monkeypatch.setattr(age_area, "output_age_area", lambda age, duration: age * duration + duration * duration)
+    with pytest.raises(Refuted, match="midpoint"):
+        load("age-area").prove()
+    # the expectation cut by the budget: 2 instead of 19/10
+    honest = yield_budget.expected_yield
+    monkeypatch.setattr(yield_budget, "expected_yield", lambda q, k, *, remaining: min(honest(q, k), remaining))
+    with pytest.raises(Refuted, match="9/10"):
+        load("yield-under-budget").prove()
