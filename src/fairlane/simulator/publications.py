@@ -121,15 +121,14 @@ def table_of(
         An event outside the stated interval.
     """
     kept = tuple(rows)
-    first = min((row.arrival_ms for row in kept), default=0)
-    last = max((row.publications[-1][0] if row.publications else row.arrival_ms for row in kept), default=0)
-    last = max(last, max((row.arrival_ms for row in kept), default=0))
-    start = first if start_ms is None else start_ms
-    end = max(start, last) if boundary_ms is None else boundary_ms
-    if start > first:
-        raise DataError(f"{file}: start_ms is {shown(start)}; need at most {shown(first)}, the first arrival")
-    if end < last or end < start:
-        raise DataError(f"{file}: boundary_ms is {shown(end)}; need at least {shown(max(start, last))}, the last event")
+    arrivals = [row.arrival_ms for row in kept]
+    events = arrivals + [row.publications[-1][0] for row in kept if row.publications]
+    start = start_ms if start_ms is not None else min(arrivals, default=0)
+    end = boundary_ms if boundary_ms is not None else max(events, default=start)
+    if arrivals and start > min(arrivals):
+        raise DataError(f"{file}: start_ms is {shown(start)}; need at most {shown(min(arrivals))}, the first arrival")
+    if end < max(events, default=start):
+        raise DataError(f"{file}: boundary_ms is {shown(end)}; need at least {shown(max(events, default=start))}")
     flat = [publication for row in kept for publication in row.publications]
     counts = np.array([0, *(len(row.publications) for row in kept)], dtype=np.int64)
     own = [[getattr(row.targets, kind.value) for kind in TargetKind] for row in kept]
