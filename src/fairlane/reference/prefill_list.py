@@ -10,16 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import permutations
-from typing import NamedTuple
 
 from fairlane.reference.exact import Real
 from fairlane.reference.graph import Graph
-from fairlane.reference.score import LaneRequest, Lanes, check_value, lanes_value, prompt_value, service_key
-
-
-class _Choice(NamedTuple):
-    value: Fraction
-    members: tuple[int, ...]
+from fairlane.reference.prompt_knapsack import Prompt, best_list
+from fairlane.reference.score import LaneRequest, Lanes, check_value, lanes_value, service_key
 
 
 def best_prefill(graph: Graph, requests: Sequence[LaneRequest], *, decode_value: Real | str) -> tuple[str, ...]:
@@ -42,9 +37,7 @@ def best_prefill(graph: Graph, requests: Sequence[LaneRequest], *, decode_value:
 
     Notes
     -----
-    One lane: the best single prompt. More: states (completed prompts, tokens used) with the best value, largest
-    prompts last so that each state can be closed with a partial one. The number of states is at most lanes times
-    capacity. With equal weights a state's value is fixed by the state.
+    Exact for any number of lanes; see :func:`fairlane.reference.prompt_knapsack.best_list` for method and cost.
     """
     beta = check_value(decode_value)
     waiting = [(service_key(r, i), r) for i, r in enumerate(requests) if r.prompt > 0]
@@ -52,59 +45,8 @@ def best_prefill(graph: Graph, requests: Sequence[LaneRequest], *, decode_value:
         return ()
     waiting.sort(key=lambda row: row[0])
     rows = [request for _, request in waiting]
-    if graph.prefill_lanes == 1:
-        best = max(
-            range(len(rows)),
-            key=lambda k: (prompt_value(rows[k], min(graph.prefill_capacity, rows[k].prompt), beta), -k),
-        )
-        return (rows[best].id,)
-    return tuple(rows[k].id for k in _best_list(graph, rows, beta))
-
-
-def _best_list(graph: Graph, rows: list[LaneRequest], beta: Fraction) -> tuple[int, ...]:
-    capacity, lanes = graph.prefill_capacity, min(graph.prefill_lanes, len(rows))
-    if len(rows) <= lanes and sum(r.prompt for r in rows) <= capacity:
-        return tuple(range(len(rows)))
-    # For a given set with a partial member, the order only decides who is partial. Rows are taken in falling
-    # length here, so a partial prompt is chosen before the completed ones and its share is settled at the end.
-    best = _Choice(Fraction(-1), ())
-    for partial in (None, *range(len(rows))):
-        for tokens, choice in _completed(rows, partial, capacity, lanes - (partial is not None), beta):
-            members, value = choice.members, choice.value
-            if partial is not None:
-                left = capacity - tokens
-                if left == 0 or left >= rows[partial].prompt:
-                    continue
-                value += prompt_value(rows[partial], left, beta)
-                members = (*members, partial)
-            if members and (value > best.value or (value == best.value and _older(members, best.members))):
-                best = _Choice(value, members)
-    return best.members
-
-
-def _older(members: tuple[int, ...], others: tuple[int, ...]) -> bool:
-    return sorted(members) < sorted(others)
-
-
-def _completed(
-    rows: list[LaneRequest], partial: int | None, capacity: int, lanes: int, beta: Fraction
-) -> list[tuple[int, _Choice]]:
-    """Best sets of completed prompts by tokens used, without ``partial``."""
-    tables: list[dict[int, _Choice]] = [{0: _Choice(Fraction(0), ())}] + [{} for _ in range(lanes)]
-    for k, request in enumerate(rows):
-        if k == partial or request.prompt > capacity:
-            continue
-        gain = prompt_value(request, request.prompt, beta)
-        for size in range(lanes - 1, -1, -1):
-            for tokens, choice in tables[size].items():
-                total = tokens + request.prompt
-                if total > capacity:
-                    continue
-                known = tables[size + 1].get(total)
-                value = choice.value + gain
-                if known is None or value > known.value:
-                    tables[size + 1][total] = _Choice(value, (*choice.members, k))
-    return [(tokens, choice) for table in tables for tokens, choice in table.items()]
+    prompts = [Prompt(r.prompt, r.weight, r.weight * beta) for r in rows]
+    return tuple(rows[k].id for k in best_list(prompts, graph.prefill_capacity, graph.prefill_lanes))
 
 
 def exhaustive_prefill(
@@ -115,21 +57,21 @@ def exhaustive_prefill(
     Returns
     -------
     ids, value : tuple of str, Fraction
-        An empty list of value 0 where nothing can be filled.
+        An empty list of value 0 where nothing can be filled. Of equal values the set that is least recently served
+        when its members are compared oldest first, then the order that fills the older first.
     """
     beta = check_value(decode_value)
-    rows = [r for r in requests if r.prompt > 0]
-    best: tuple[tuple[str, ...], Fraction] = ((), Fraction(0))
     if graph.prefill_capacity == 0:
-        return best
+        return (), Fraction(0)
+    waiting = [(service_key(r, i), r) for i, r in enumerate(requests) if r.prompt > 0]
+    waiting.sort(key=lambda row: row[0])
+    rows = [request for _, request in waiting]
+    best: tuple[Fraction, list[int], tuple[int, ...]] | None = None
     for size in range(1, min(graph.prefill_lanes, len(rows)) + 1):
-        for order in permutations(rows, size):
-            left = graph.prefill_capacity
-            for request in order[:-1]:
-                left -= min(left, request.prompt)
-            if left == 0:
+        for order in permutations(range(len(rows)), size):
+            if sum(rows[k].prompt for k in order[:-1]) >= graph.prefill_capacity:
                 continue
-            value = lanes_value(graph, Lanes(order, ()), beta)
-            if not best[0] or value > best[1]:
-                best = (tuple(r.id for r in order), value)
-    return best
+            value = lanes_value(graph, Lanes([rows[k] for k in order], ()), beta)
+            key = (-value, sorted(order), order)
+            best = key if best is None else min(best, key)
+    return ((), Fraction(0)) if best is None else (tuple(rows[k].id for k in best[2]), -best[0])
