@@ -172,7 +172,7 @@ def _with_ancestors(collection: Collection, only: frozenset[str] | None) -> set[
     }
     waiting = list(needed)
     while waiting:
-        for parent in collection.graph.successors(waiting.pop()):
+        for parent in collection.uses[waiting.pop()]:
             if parent not in needed:
                 needed.add(parent)
                 waiting.append(parent)
@@ -228,7 +228,7 @@ def _standing(
 
 def _report(collection: Collection, outcomes: Mapping[str, Outcome], *, n_executed: int) -> Report:
     standing: dict[str, Standing] = {name: (outcome.status, outcome.strength) for name, outcome in outcomes.items()}
-    weakest = weakest_ancestors(collection.graph, standing)
+    weakest = weakest_ancestors(collection.uses, standing)
     everything: dict[str, Entry] = {}
     for claim in collection.claims:
         outcome = outcomes[claim.id]

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fairlane.proofs.claims.claim import Claim, Note, Problem
-from fairlane.proofs.claims.dependency import cycles, dependency_graph
+from fairlane.proofs.claims.dependency import Uses, cycles, uses_of
 from fairlane.proofs.claims.kinds import form_problems
 from fairlane.proofs.claims.note import note_files, parse_note
 from fairlane.reference.errors import DataError
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +26,8 @@ class Collection:
         In order of note and line, ids distinct.
     selected : frozenset of str
         Paths of the notes that were asked for; the others are there because claims may rest on them.
-    graph : networkx.DiGraph
-        From each claim to what it uses.
+    uses : mapping
+        For each claim's id the ids of the known claims it uses.
     refused : dict
         Why a claim cannot be run at all, by id.
     problems : tuple of Problem
@@ -42,7 +38,7 @@ class Collection:
     notes: tuple[Note, ...]
     claims: tuple[Claim, ...]
     selected: frozenset[str]
-    graph: nx.DiGraph
+    uses: Uses
     refused: dict[str, str]
     problems: tuple[Problem, ...]
 
@@ -95,8 +91,8 @@ def gather(notes: tuple[Note, ...], *, root: Path, only: Path | None = None) -> 
         found += problems
         if problems:
             refused[claim.id] = problems[0].message
-    graph = dependency_graph(tuple(claims.values()))
-    for group in cycles(tuple(claims.values()), graph):
+    uses = uses_of(tuple(claims.values()))
+    for group in cycles(uses):
         message = f"claims rest on each other: {', '.join(group)}; need no cycle in :uses:"
         first_claim = claims[group[0]]
         found.append(Problem(path=first_claim.path, line=first_claim.line, message=message))
@@ -114,7 +110,7 @@ def gather(notes: tuple[Note, ...], *, root: Path, only: Path | None = None) -> 
         notes=notes,
         claims=tuple(claims.values()),
         selected=selected,
-        graph=graph,
+        uses=uses,
         refused=refused,
         problems=problems_shown,
     )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import networkx as nx
 
 from fairlane.proofs.claims.checking import Entry
+from fairlane.proofs.claims.dependency import Uses
 from fairlane.proofs.claims.status import Colour
 
 ROW_PX, GAP_PX, BOX_PX, LETTER_PX = 74.0, 14.0, 30.0, 7.3
@@ -28,13 +29,13 @@ Place = tuple[float, float]
 Link = Callable[[Entry], str]
 
 
-def claim_graph_svg(graph: nx.DiGraph, entries: Mapping[str, Entry], *, link: Link) -> str:
+def claim_graph_svg(uses: Uses, entries: Mapping[str, Entry], *, link: Link) -> str:
     """The graph as SVG text.
 
     Parameters
     ----------
-    graph : networkx.DiGraph
-        From each claim to what it uses.
+    uses : mapping
+        The claims that each claim uses.
     entries : mapping
         Entries by id; claims without one are left out.
     link : callable
@@ -45,7 +46,9 @@ def claim_graph_svg(graph: nx.DiGraph, entries: Mapping[str, Entry], *, link: Li
     str
         One ``<svg>`` element, the same bytes for the same claims.
     """
-    shown = graph.subgraph([node for node in entries if node in graph])
+    shown = nx.DiGraph()
+    shown.add_nodes_from(entries)
+    shown.add_edges_from((child, parent) for child in entries for parent in uses[child] if parent in entries)
     places, width, height = layout(shown, list(entries))
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="claim-graph" role="img" aria-label="Claim graph" '
@@ -55,11 +58,10 @@ def claim_graph_svg(graph: nx.DiGraph, entries: Mapping[str, Entry], *, link: Li
         'orient="auto"><path d="M0 0L8 4L0 8z" fill="#7a828c"/></marker></defs>',
     ]
     for child in entries:
-        for parent in sorted(shown.successors(child)) if child in shown else []:
+        for parent in sorted(shown.successors(child)):
             parts.append(_arrow(places[parent], places[child]))
     for name, entry in entries.items():
-        if name in places:
-            parts.append(_box(name, entry, places[name], link(entry)))
+        parts.append(_box(name, entry, places[name], link(entry)))
     parts.append("</svg>")
     return "\n".join(parts) + "\n"
 

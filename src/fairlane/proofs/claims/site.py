@@ -47,7 +47,7 @@ def pages_of(collection: Collection, report: Report) -> dict[str, str]:
         pages[f"{name}.md"] = note_markdown(note, report.everything, link=lambda claim_id: f"#claim-{claim_id}")
         pages[f"{name}.html"] = page_of(note.title, note_markdown(note, report.everything, link=link), up=up)
     svg = claim_graph_svg(
-        collection.graph, entries, link=lambda entry: f"{places[entry.claim.id]}.html#claim-{entry.claim.id}"
+        collection.uses, entries, link=lambda entry: f"{places[entry.claim.id]}.html#claim-{entry.claim.id}"
     )
     pages[f"{GRAPH}.svg"] = svg
     body = f'<div class="claim-graph-frame">\n{svg}</div>\n{legend_html()}'

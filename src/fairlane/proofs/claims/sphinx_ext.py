@@ -137,7 +137,7 @@ class ClaimGraphDirective(SphinxDirective):
             uri = builder.get_relative_uri(self.env.docname, target) if builder.format == "html" else ""
             return f"{uri}#claim-{entry.claim.id}"
 
-        svg = claim_graph_svg(collection.graph, entries_of(self.env), link=link)
+        svg = claim_graph_svg(collection.uses, entries_of(self.env), link=link)
         frame = f'<div class="claim-graph-frame">{svg}</div>{legend_html()}'
         return [nodes.raw("", frame, format="html")]
 
