@@ -28,6 +28,7 @@ from fairlane.proofs.obligations import (
     settle,
 )
 from fairlane.reference.errors import InvalidInstance
+from fairlane.reference.yields import expected_yield
 
 
 def test_forall_is_proved_by_both_solvers() -> None:
@@ -184,14 +185,12 @@ def test_proof_carries_its_texts() -> None:
 
 
 def test_proofs_notice_a_changed_reference_function(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fairlane.proofs import age_area, yield_budget
-
     # by hand: A T + T² instead of A T + T²/2 is wrong at A = 0, T = 1/3
-    monkeypatch.setattr(age_area, "output_age_area", lambda age, duration: age * duration + duration * duration)
+    monkeypatch.setattr("fairlane.proofs.age_area.output_age_area", lambda age, t: age * t + t * t)
     with pytest.raises(Refuted, match="midpoint"):
         load("age-area").prove()
     # the expectation cut by the budget: 2 instead of 19/10
-    honest = yield_budget.expected_yield
-    monkeypatch.setattr(yield_budget, "expected_yield", lambda q, k, *, remaining: min(honest(q, k), remaining))
+    cut_mean = "fairlane.proofs.yield_budget.expected_yield"
+    monkeypatch.setattr(cut_mean, lambda q, k, *, remaining: min(expected_yield(q, k), remaining))
     with pytest.raises(Refuted, match="9/10"):
         load("yield-under-budget").prove()
