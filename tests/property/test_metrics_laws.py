@@ -35,10 +35,9 @@ def rows(draw: st.DrawFn) -> list[PublicationRow]:
             at += wait
             published.append((Decimal(at) / 4, tokens))
         outcome = Outcome.UNFINISHED
-        if published and draw(st.booleans()):
-            outcome = Outcome.FINISHED
-        if not published and draw(st.booleans()):
-            outcome = Outcome.REJECTED
+        closed = draw(st.booleans())
+        if closed:
+            outcome = Outcome.FINISHED if published else Outcome.REJECTED
         proposed = draw(st.integers(0, 5))
         out.append(
             PublicationRow(

@@ -143,6 +143,8 @@ def _row(run: Run, i: int, window: Window) -> Row:
 
 def _subtitle(run: Run, window: Window, hidden: int) -> str:
     waiting = f"; {hidden:,} more requests wait and have no row" if hidden > 0 else ""
+    if run.n_launches == 0:
+        return f"no launch in {svg.label(run.boundary_ms)} ms{waiting}"
     if window.n_launches == run.n_launches:
         return f"all {run.n_launches:,} launches, {svg.label(run.boundary_ms)} ms{waiting}"
     return (

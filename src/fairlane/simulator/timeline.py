@@ -177,7 +177,7 @@ def draw_timelines(panels: Sequence[Panel], *, columns: int = 1, width_px: int =
     low, high = _time_range(panels)
     rows = [panel.all_rows() for panel in panels]
     ids = [svg.clean(row.request_id) for group in rows for row in group]
-    gutter = min(150.0, 14 + max(svg.text_width_px("graph", TEXT_PX), *(svg.text_width_px(i, TEXT_PX) for i in ids)))
+    gutter = min(150.0, 14 + max(svg.text_width_px(text, TEXT_PX) for text in ("graph", *ids)))
     each = (width_px - (columns - 1) * GAP_PX) / columns
     parts: list[str] = []
     top = 4.0
