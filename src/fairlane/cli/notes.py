@@ -77,8 +77,8 @@ def build(
     from fairlane.proofs.claims.checking import Run
     from fairlane.proofs.claims.site import pages_of
 
-    collection, report = _report(path, run=Run.CHANGED, jobs=jobs)
     with output.new_directory(folder) as target:
+        collection, report = _report(path, run=Run.CHANGED, jobs=jobs)
         for name, text in pages_of(collection, report).items():
             file = target / name
             file.parent.mkdir(parents=True, exist_ok=True)
