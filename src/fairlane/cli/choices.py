@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from fairlane.reference.errors import InvalidInstance
+from fairlane.reference.exact import parse_number, show
 
 Chosen = TypeVar("Chosen", bound=StrEnum)
 
@@ -39,3 +40,19 @@ def time_unit(text: str | None) -> int | None:
     if text not in MS_PER_UNIT:
         raise InvalidInstance(f"--time-unit is {text!r}; need one of {', '.join(MS_PER_UNIT)}")
     return MS_PER_UNIT[text]
+
+
+def positive_ms(text: str | None, option: str) -> float | None:
+    """The time an option gives, milliseconds, > 0; None where it is not given.
+
+    Raises
+    ------
+    InvalidInstance
+        No number, or out of range.
+    """
+    if text is None:
+        return None
+    exact = parse_number(text, option)
+    if not 0 < exact <= 10**15:
+        raise InvalidInstance(f"{option} is {show(exact)}; need > 0 and <= 10^15 ms")
+    return float(exact)

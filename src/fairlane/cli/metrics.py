@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +11,6 @@ import typer
 from fairlane.cli import choices, output
 
 if TYPE_CHECKING:
-    from fairlane.simulator.goodput import Targets
     from fairlane.simulator.metrics import Metrics
 
 
@@ -42,22 +42,23 @@ def command(
     {"requests": [{"id": "a", "arrival_ms": 0, "publications": [[50, 1], [400, 3]]}]}.
     """
     from fairlane.reference.codec import read_text
-    from fairlane.simulator.goodput import MissingTarget, Targets
+    from fairlane.simulator.goodput import MissingTarget
     from fairlane.simulator.metrics import measure
     from fairlane.simulator.metrics_json import metrics_to_json, requests_to_json
     from fairlane.simulator.percentiles import PercentileMethod
+    from fairlane.simulator.publication_table import TargetKind
     from fairlane.simulator.publications import PublicationFormat, format_of, read_publications
 
     chosen = format_of(str(file)) if layout is None else choices.choice(layout, PublicationFormat, "--format")
     unit = choices.time_unit(time_unit)
     how = choices.choice(missing, MissingTarget, "--missing-target")
     method = choices.choice(percentiles, PercentileMethod, "--percentiles")
-    asked = _asked({"ttft_ms": ttft_ms, "tpot_ms": tpot_ms, "e2e_ms": e2e_ms, "gap_ms": gap_ms})
+    asked = {
+        kind.value: choices.positive_ms(text, "--" + kind.value.replace("_", "-"))
+        for kind, text in zip(TargetKind, (ttft_ms, tpot_ms, e2e_ms, gap_ms), strict=True)
+    }
     read = read_publications(read_text(file), str(file), layout=chosen, ms_per_unit=unit)
-    names = ("ttft_ms", "tpot_ms", "e2e_ms", "gap_ms")
-    targets = Targets(
-        **{n: getattr(asked, n) if getattr(asked, n) is not None else getattr(read.targets, n) for n in names}
-    )
+    targets = replace(read.targets, **{name: bound for name, bound in asked.items() if bound is not None})
     metrics = measure(read.table, targets=targets, missing=how, method=method)
     if json:
         document = metrics_to_json(metrics)
@@ -66,12 +67,6 @@ def command(
         output.print_json(document)
         return
     _print(str(file), metrics)
-
-
-def _asked(given: dict[str, str | None]) -> Targets:
-    from fairlane.simulator.goodput import read_targets
-
-    return read_targets({name: text for name, text in given.items() if text is not None}, "--target")
 
 
 def _print(title: str, metrics: Metrics) -> None:
