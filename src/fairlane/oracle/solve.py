@@ -1,4 +1,9 @@
-"""The exact optimum of an episode, by the method that fits its size."""
+"""The exact optimum of an episode, by the method that fits its size.
+
+Small instances are solved in rationals outright, without compilation. Large ones are swept in doubles with a
+rigorous bound on the rounding, and the exact value follows from rationals on the few actions the bounds leave.
+Sizes are counted before the work starts, and refused with that number beyond the limits.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +13,23 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
+from typing import Protocol
 
 from fairlane.oracle.aged_induction import AgedSweep
-from fairlane.oracle.backward_induction import Sweep
+from fairlane.oracle.backward_induction import MAX_TOKENS, Sweep
 from fairlane.oracle.plain import Sense
+from fairlane.reference.errors import TooLarge
 from fairlane.reference.instance import Instance
 from fairlane.reference.policy import Decision, FunctionPolicy, Policy, Sees, View
 from fairlane.reference.state import FINISHED, ZERO, Action, LocalState, State, initial_state
 
-MAX_STATES = 200_000
+# beyond this many states the compiled sweep starts faster than the rationals end
+SMALL_STATES = 3_000
+# where compilation is not possible (ages, coupled prompts) rationals go this far
+MAX_RATIONAL_STATES = 200_000
+MAX_BYTES = 8 * 2**30
+# patterns of phases are listed, three for each request
+MAX_COMPILED_REQUESTS = 10
 
 
 class Method(StrEnum):
@@ -24,6 +37,14 @@ class Method(StrEnum):
 
     BACKWARD_INDUCTION = "backward_induction"
     AGED_BACKWARD_INDUCTION = "aged_backward_induction"
+    COMPILED_SWEEP = "compiled_sweep"
+    COMPILED_SWEEP_EXACT_ROOT = "compiled_sweep_exact_root"
+
+
+class _Table(Protocol):
+    def value_at(self, state: State) -> Fraction: ...
+
+    def optimal_actions(self, state: State) -> tuple[Action, ...]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,27 +64,41 @@ class Solution:
     canonical_states: int | None
     method: Method
     seconds: float
-    _table: Sweep | AgedSweep = field(repr=False)
-    _reached: tuple[State, ...] = field(repr=False)
-
-    def reachable_states(self) -> tuple[State, ...]:
-        """Every reachable unfinished state, the initial one first."""
-        return self._reached
+    _table: _Table = field(repr=False)
+    _list_states: Callable[[], list[State]] = field(repr=False)
 
     def value_at(self, state: State) -> Fraction:
-        """Exact optimal value of a state; 0 of a final one."""
+        """Exact optimal value of a state; 0 of a final one.
+
+        Raises
+        ------
+        TooLarge
+            Exactness would take too many states.
+        """
         return self._table.value_at(state)
 
     def optimal_actions(self, state: State) -> tuple[Action, ...]:
         """Every optimal action of an unfinished state, in enumeration order."""
         return self._table.optimal_actions(state)
 
+    def reachable_states(self) -> tuple[State, ...]:
+        """Every reachable unfinished state, the initial one first.
+
+        Raises
+        ------
+        TooLarge
+            More than can be listed.
+        """
+        return tuple(self._list_states())
+
 
 def solve(
     instance: Instance,
     *,
+    exact: bool = True,
     sense: Sense | str = Sense.MAX,
-    max_states: int = MAX_STATES,
+    max_bytes: int = MAX_BYTES,
+    threads: int | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Solution:
     """Exact optimum over all policies.
@@ -72,49 +107,129 @@ def solve(
     ----------
     instance : Instance
         Any instance of the model.
+    exact : bool
+        False stops a large instance at certified bounds.
     sense : Sense or str
         "max" for the optimum, "min" for the worst value over all policies.
-    max_states : int
-        Refusal beyond this many reachable states.
+    max_bytes : int
+        Refusal beyond this much memory, said before the work starts.
+    threads : int or None
+        Threads of the compiled sweep; the result is the same for any number.
     on_progress : callable or None
-        Called with (states done, states known).
+        Called with (done, total) of the current phase.
 
     Returns
     -------
     Solution
-        A rational value with the states it took.
+        A rational value where the rationals allow, certified bounds always.
 
     Raises
     ------
     TooLarge
-        More states than the limit, said before the work where the count follows from the instance.
+        More states or memory than the limits; the message has the number.
     """
     begun = time.perf_counter()
     which = Sense(sense)
-    table: Sweep | AgedSweep
     root = initial_state(instance)
+    tokens = sum(r.prompt + r.limit for r in instance.requests)
+    if tokens > MAX_TOKENS:
+        raise TooLarge(
+            f"instance {instance.name!r} has {tokens:,} prompt and output tokens together; "
+            f"the exact solver takes at most {MAX_TOKENS:,}"
+        )
     if instance.objective.age_price:
-        aged = table = AgedSweep(instance, which, max_states)
+        aged = AgedSweep(instance, which, MAX_RATIONAL_STATES)
         aged.solve(aged.key_of(root), on_progress)
-        method = Method.AGED_BACKWARD_INDUCTION
+        return _exact(instance, aged, Method.AGED_BACKWARD_INDUCTION, begun)
+    from fairlane.oracle.packing import count_states, lanes_couple
+
+    if lanes_couple(instance) or len(instance.requests) > MAX_COMPILED_REQUESTS:
+        small = Sweep(instance, which, MAX_RATIONAL_STATES)
     else:
-        plain = table = Sweep(instance, which, max_states)
-        plain.solve(plain.number_of(root), on_progress)
-        method = Method.BACKWARD_INDUCTION
-    value = table.value_at(root)
-    reached = tuple(table.reachable_states())
+        states = count_states(instance)
+        if states > SMALL_STATES:
+            return _compiled(instance, which, states, exact, max_bytes, threads, on_progress, begun)
+        small = Sweep(instance, which, SMALL_STATES)
+    small.solve(small.number_of(root), on_progress)
+    return _exact(instance, small, Method.BACKWARD_INDUCTION, begun)
+
+
+def _exact(instance: Instance, table: Sweep | AgedSweep, method: Method, begun: float) -> Solution:
+    value = table.value_at(initial_state(instance))
+    reached = table.reachable_states()
     lower, upper = enclose(value)
     return Solution(
         value=value,
         lower=lower,
         upper=upper,
-        policy=_policy(instance, table),
+        policy=policy_of(instance, table),
         states=len(reached),
         canonical_states=None,
         method=method,
         seconds=time.perf_counter() - begun,
         _table=table,
-        _reached=reached,
+        _list_states=lambda: reached,
+    )
+
+
+def _compiled(
+    instance: Instance,
+    sense: Sense,
+    states: int,
+    exact: bool,
+    max_bytes: int,
+    threads: int | None,
+    on_progress: Callable[[int, int], None] | None,
+    begun: float,
+) -> Solution:
+    if 8 * states > max_bytes:
+        raise TooLarge(
+            f"instance {instance.name!r} has {states:,} states, which take {8 * states / 2**30:,.1f} GiB; "
+            f"the limit is {max_bytes / 2**30:,.1f} GiB"
+        )
+    from fairlane.oracle.compiled import bounds, bytes_needed, outward, sweep
+    from fairlane.oracle.exact_root import ExactRoot
+    from fairlane.oracle.packing import pack
+
+    packed = pack(instance)
+    needed = bytes_needed(packed, threads or 2)
+    if needed > max_bytes:
+        raise TooLarge(
+            f"instance {instance.name!r} has {states:,} states, which take {needed / 2**30:,.1f} GiB; "
+            f"the limit is {max_bytes / 2**30:,.1f} GiB"
+        )
+    swept = sweep(packed, worst=sense is Sense.MIN, threads=threads, on_progress=on_progress)
+    table = ExactRoot(swept)
+    root = initial_state(instance)
+    least, most = bounds(swept, packed.number_of(root))
+    lower, upper = outward(packed.earned - most, packed.earned - least)
+    value: Fraction | None = None
+    method = Method.COMPILED_SWEEP
+    if exact:
+        try:
+            value = table.value_at(root)
+        except TooLarge:
+            value = None
+        else:
+            method = Method.COMPILED_SWEEP_EXACT_ROOT
+            if not Fraction(lower) <= value <= Fraction(upper):
+                raise AssertionError("the exact value leaves its certified bounds: the sweep is wrong")
+            lower, upper = enclose(value)
+
+    def listed() -> list[State]:
+        return [packed.state_of(number) for number in range(states)]
+
+    return Solution(
+        value=value,
+        lower=lower,
+        upper=upper,
+        policy=policy_of(instance, table),
+        states=states,
+        canonical_states=None,
+        method=method,
+        seconds=time.perf_counter() - begun,
+        _table=table,
+        _list_states=listed,
     )
 
 
@@ -130,7 +245,8 @@ def enclose(value: Fraction) -> tuple[float, float]:
     return (near, math.nextafter(near, math.inf)) if exact < value else (math.nextafter(near, -math.inf), near)
 
 
-def _policy(instance: Instance, table: Sweep | AgedSweep) -> Policy:
+def policy_of(instance: Instance, table: _Table) -> Policy:
+    """The first optimal action of every state, as a policy."""
     ids = [request.id for request in instance.requests]
     keeps_age = bool(instance.objective.age_price)
 
