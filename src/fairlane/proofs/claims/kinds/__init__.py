@@ -74,7 +74,7 @@ KINDS: tuple[KindSpec, ...] = (
         kind=Kind.STATISTICAL,
         module=f"{_HERE}.statistical",
         required=("sampler", "n", "delta", "method"),
-        optional=("range", "rlimit"),
+        optional=("range",),
     ),
     KindSpec(
         kind=Kind.RECORDED,
