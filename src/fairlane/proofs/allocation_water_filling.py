@@ -37,14 +37,28 @@ def prove(*, full: str = "w <= a + f", partial: str = "f/(w - a)", water: str = 
             given=["w <= u", f"z == {share('w')}", f"y == {share('u')}"],
             label="the shares do not increase with the water level",
         ),
+        forall(
+            # y: another allocation's share; L stands for log(y/z)
+            f"a in nonnegative, f in positive, w in {water}, y in positive, L",
+            "a*(y - 1) + f*L <= w*(y - 1)",
+            given=[full, "y <= 1", "L <= y - 1"],
+            label="gain of another allocation, a full row",
+        ),
+        forall(
+            # u = y/z
+            f"a in nonnegative, f in positive, w in {water}, z in positive, u in positive, L",
+            "a*(u*z - z) + f*L <= w*(u*z - z)",
+            given=[f"z == {partial}", f"not ({full})", "L <= u - 1"],
+            label="gain of another allocation, a row that is not full",
+        ),
         induction(
-            # y: another allocation's share; L stands for log(y/z); G: its gain so far; Y and Z: sums of shares
-            f"a in nonnegative, f in positive, w in {water}, z in positive, y in positive, L, G, Y, Z",
+            # one request more in each step, with gain d; G: gain so far; Y and Z: sums of shares
+            f"w in {water}, y, z, d, G, Y, Z",
             "G <= w*(Y - Z)",
             over="n",
             first=0,
-            state={"G": ("0", "G + a*(y - z) + f*L"), "Y": ("0", "Y + y"), "Z": ("0", "Z + z")},
-            given=[f"z == {share('w')}", "y <= 1", "L <= y/z - 1"],
+            state={"G": ("0", "G + d"), "Y": ("0", "Y + y"), "Z": ("0", "Z + z")},
+            given=["d <= w*(y - z)"],
             label="gain of another allocation, any number of requests",
         ),
         forall(

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from fairlane.proofs.evidence import Evidence, proof_from
-from fairlane.proofs.obligations import Task, check_all, check_zero, forall, refute_forall, settle
+from fairlane.proofs.obligations import Task, check_all, check_zero, forall, prove_identity, refute_forall, settle
 from fairlane.reference.remaining import pareto_remaining
 
 
@@ -28,14 +28,19 @@ def prove(*, residual: str = "g/b", cut: str = "1 - (g/m)**b") -> Sequence[Evide
     factor = sympy.parse_expr(cut, local_dict=names)
     conditional_survival = (g / x) ** (1 + b)
 
-    def closed_at(beta: int) -> Task:
-        # The antiderivative of (g/x)^(beta+1) is -g^(beta+1) / (beta x^beta); the solvers check the difference.
+    def closed_at(beta: int) -> tuple[Evidence, Task]:
+        # The antiderivative of (g/x)^(beta+1) is -g^(beta+1)/(beta x^beta); its difference over [g, m] is the area.
+        form = f"({residual})*({cut})".replace("b", str(beta))
         area = f"g**{beta + 1}/{beta}*(1/g**{beta} - 1/m**{beta})"
-        return forall(
-            "g in positive, m in positive",
-            f"{area} == ({residual.replace('b', str(beta))})*({cut.replace('b', str(beta))}) and {area} <= m - g",
-            given=["g <= m"],
-            label=f"alpha = {beta + 1}: the truncated area in closed form, at most m - g",
+        return (
+            prove_identity("g, m", area, form, label=f"alpha = {beta + 1}: the truncated area in closed form"),
+            forall(
+                # per unit of g, with t = g/m
+                "t in positive",
+                f"{form.replace('g/m', 't').replace('g', '1')} <= 1/t - 1",
+                given=["t <= 1"],
+                label=f"alpha = {beta + 1}: at most m - g",
+            ),
         )
 
     return settle(
@@ -49,9 +54,9 @@ def prove(*, residual: str = "g/b", cut: str = "1 - (g/m)**b") -> Sequence[Evide
         ),
         check_zero("no room at m = g", (written * factor).subs(m, g)),
         check_zero("alpha = 3/2 gives 2 g", written.subs(b, sympy.Rational(1, 2)) - 2 * g),
-        closed_at(1),
-        closed_at(2),
-        closed_at(3),
+        *closed_at(1),
+        *closed_at(2),
+        *closed_at(3),
         forall(
             "g in positive, h in positive, b in positive",
             f"({residual.replace('g', 'h')}) > ({residual})",
