@@ -29,13 +29,23 @@ import numpy as np
 from fairlane.reference.allocation.compact_form import CompactForm, CompactPoint
 
 MAX_STEPS = 120
-SLICE = 4096
-# m this far below the smallest weight leaves its rate right to the last digits
-FINAL_M = 1e-16
-FINAL_GAP = 1e-15
+# entries of the coupling rows in a slice: large enough to hide call overhead, small enough for the cache
+SLICE_ENTRIES = 30_000
+# BLAS keeps a product of fewer multiplications on one thread; on a busy machine its threads wait and cost tenfold
+ONE_THREAD = 250_000
+FINAL_ERROR = 1e-13
+# from this gap on every better iterate is kept
+LATE = 1e-6
+# gaps and residuals below this are as good as none
+SOUND = 1e-11
+MAX_STALE = 8
 TO_BOUNDARY = 0.995
 
 Array = Any  # float64 or longdouble: the same steps run in both
+
+
+def _total(a: Array, b: Array) -> Array:
+    return np.einsum("pi,pi->", a, b)
 
 
 class _Slice:
@@ -74,7 +84,7 @@ class CompactInteriorPoint:
         self.n = n
         self.least_weight = float(min(form.weights.min(initial=1.0), form.prefill_weights.min(initial=1.0)))
         self.n_products = self.n_parts * n + self.n_boxed * n + self.n_graphs
-        width = SLICE
+        width = max(64, SLICE_ENTRIES // (self.n_parts + self.n_graphs))
         self.slices = [
             _Slice(
                 np.ascontiguousarray(form.row_rates[:, k : k + width], dtype=dtype),
@@ -151,13 +161,18 @@ class CompactInteriorPoint:
                 out += k.full @ (k.v + k.u)
         return out
 
-    def measure(self) -> tuple[float, float]:
-        """The mean product m and the gap relative to sum v x + sum f."""
+    def measure(self) -> tuple[float, float, float]:
+        """The mean product m, the gap relative to sum v x + sum f, and the largest relative linear residual."""
         products = self.theta @ self.s
         total = self.fp.sum()
         bent = self.fp.sum() * 0
+        room = self.rows * self.theta[self.gop]
+        held: Array = np.zeros(self.n_parts, dtype=self.dtype)
+        off = abs(float(self.theta.sum()) - 1)
         for k in self.slices:
-            products += np.vdot(k.a, k.z) + np.vdot(k.w, k.t)
+            held += k.z.sum(axis=1)
+            off = max(off, float(np.abs(self._rate(k) / k.x - 1).max()))
+            products += _total(k.a, k.z) + _total(k.w, k.t)
             ratio = k.u * k.x / k.f
             bent += k.f @ (ratio - 1 - np.log(ratio))
             total += k.f.sum() + k.v @ k.x
@@ -165,7 +180,15 @@ class CompactInteriorPoint:
             ratio = self.up * self.xp / self.fp
             bent += self.fp @ (ratio - 1 - np.log(ratio))
             total += self.vp @ self.xp
-        return float(products / self.n_products), float((products + bent) / total)
+        if self.n_parts:
+            off = max(off, float(np.abs(held / room - 1).max()))
+        return float(products / self.n_products), float((products + bent) / total), off
+
+    def _rate(self, k: _Slice) -> Array:
+        rate = np.einsum("pi,pi->i", k.r, k.z)
+        if k.full is not None:
+            rate += self.theta @ k.full
+        return rate
 
     # --- one step -------------------------------------------------------------------------------------------------
 
@@ -196,7 +219,9 @@ class CompactInteriorPoint:
         k.ME = k.M * k.E
         k.rt = self.theta[self.boxed][:, None] - k.z[:nb] - k.t
         H, q = self.H, P + self.n_graphs
-        H[:q, :q] -= k.ME @ k.M.T
+        columns = max(1, ONE_THREAD // (q * q))
+        for first in range(0, k.f.size, columns):
+            H[:q, :q] -= k.ME[:, first : first + columns] @ k.M[:, first : first + columns].T
         self.diagonal += k.S.sum(axis=1)
         self.across += (k.W * k.S[:nb]).sum(axis=1)
         self.inner[self.boxed] += (A[:nb] * k.KW).sum(axis=1)
@@ -206,7 +231,7 @@ class CompactInteriorPoint:
         P, q = self.n_parts, self.n_parts + self.n_graphs
         Kb = k.K * b
         beta = beta - np.einsum("pi,pi->i", k.r, Kb)
-        rhs[:q] -= k.ME @ beta
+        rhs[:q] -= np.einsum("qi,i->q", k.ME, beta)
         rhs[:P] += Kb.sum(axis=1)
         rhs[P + self.boxed] -= (cw + k.W * Kb[: self.n_boxed]).sum(axis=1)
         return Kb, beta
@@ -214,7 +239,7 @@ class CompactInteriorPoint:
     def _move(self, k: _Slice, y: Array, Kb: Array, beta: Array, cw: Array, cx: Array) -> None:
         """The slice's dz, dt, du, dx for a solution y of the system."""
         P, nb, q = self.n_parts, self.n_boxed, self.n_parts + self.n_graphs
-        k.DU = k.E * (beta - k.M.T @ y[:q])
+        k.DU = k.E * (beta - np.einsum("qi,q->i", k.M, y[:q]))
         k.DX = (cx - k.x * k.DU) / k.u
         k.DZ = k.rK * k.DU
         k.DZ -= k.K * y[:P][:, None]
@@ -243,11 +268,8 @@ class CompactInteriorPoint:
             p = k.v + k.u
             b = k.r * p - self.lam[:, None]
             b[:nb] += k.W * k.rt
-            rate = np.einsum("pi,pi->i", k.r, k.z)
-            if k.full is not None:
-                rate += self.theta @ k.full
             # the residual of x = sum r z is part of every direction
-            beta = k.f / k.u - rate
+            beta = k.f / k.u - self._rate(k)
             cw = -k.w - k.W * k.rt
             affine.append((cw, *self._side(k, b, cw, beta, rhs)))
         H = self.H
@@ -275,8 +297,8 @@ class CompactInteriorPoint:
             self._move(k, y, Kb, beta, cw, k.f - k.x * k.u)
             DA = -k.a - k.a * k.DZ / k.z
             reach = max(reach, self._reach(k, DA))
-            linear += np.vdot(k.a, k.DZ) + np.vdot(DA, k.z) + np.vdot(k.w, k.DT) + np.vdot(k.DW, k.t)
-            square += np.vdot(DA, k.DZ) + np.vdot(k.DW, k.DT)
+            linear += _total(k.a, k.DZ) + _total(DA, k.z) + _total(k.w, k.DT) + _total(k.DW, k.t)
+            square += _total(DA, k.DZ) + _total(k.DW, k.DT)
             k.DA = DA
         length = min(1.0, 1 / reach) if reach > 0 else 1.0
         aimed = m + length * (float(linear) + length * float(square)) / self.n_products
@@ -391,15 +413,26 @@ class CompactInteriorPoint:
                 setattr(k, name, move)
 
     def solve(self) -> CompactPoint:
-        """Steps until the products are negligible beside every weight, or no longer fall."""
-        best, stale, n_steps = np.inf, 0, 0
-        while n_steps < MAX_STEPS:
-            m, gap = self.measure()
-            if gap < FINAL_GAP and m < FINAL_M * self.least_weight:
+        """Steps until the products are negligible beside every weight; gives the best iterate.
+
+        Pushed too far, the products fall below what the linear equations hold to, and these come apart: the best
+        iterate is the one of least product beside the least weight among those whose gap and residual are small.
+        """
+        kept, best, least, stale = self.point(0), (np.inf, np.inf), np.inf, 0
+        for n_steps in range(MAX_STEPS):
+            m, gap, off = self.measure()
+            sound = max(gap, off, SOUND)
+            score = (sound, max(gap, off, m / self.least_weight))
+            if not np.isfinite(score[1]):
                 break
-            stale = 0 if gap < 0.9 * best else stale + 1
-            best = min(best, gap)
-            if stale > 8 or not np.isfinite(gap):
+            stale = 0 if m < 0.9 * least and (off < LATE or gap > LATE) else stale + 1
+            least = min(least, m)
+            if score < best:
+                best = score
+                if n_steps == 0 or gap < LATE or n_steps % 8 == 0:
+                    kept = self.point(n_steps)
+            # products this small gain nothing more, and residuals only grow
+            if max(gap, m / self.least_weight) < FINAL_ERROR or stale >= MAX_STALE or off > 1e6 * max(best[0], gap):
                 break
             try:
                 if self.step(m) < 1e-10:
@@ -407,8 +440,7 @@ class CompactInteriorPoint:
             except np.linalg.LinAlgError:
                 # the system is singular to working precision: nothing more can be gained
                 break
-            n_steps += 1
-        return self.point(n_steps)
+        return kept
 
     def point(self, n_steps: int) -> CompactPoint:
         """The current iterate."""

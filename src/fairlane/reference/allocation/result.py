@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fairlane.reference.allocation.cohorts import CohortShares
 
     from fairlane.reference.allocation.graph_problem import GraphProblem
+    from fairlane.reference.allocation.rate_table import RateTable
     from fairlane.reference.exact import Real
 
 FloatArray = npt.NDArray[np.float64]
@@ -82,6 +83,8 @@ class Allocation:
         Wall time of the call.
     log_prices : ndarray of float64, shape (n_requests,)
         u > 0 of the dual certificate: a token of a request is priced at its token value plus this. Read-only.
+    problem : RateTable or GraphProblem
+        What was solved.
     """
 
     time_shares: FloatArray
@@ -92,6 +95,7 @@ class Allocation:
     method: AllocationMethod
     seconds: float
     log_prices: FloatArray
+    problem: RateTable | GraphProblem
 
     def cohorts(self, durations_ms: Sequence[Real] | None = None) -> CohortShares:
         """The actions with a positive share as a schedule of whole launches.
@@ -115,8 +119,6 @@ class GraphAllocation(Allocation):
     row_shares : ndarray of float64, shape (n_graphs, n_requests)
         Fraction of wall time in which the request holds a lane of the graph; between 0 and the graph's share.
         Read-only.
-    problem : GraphProblem
-        What was solved.
     """
 
     row_shares: FloatArray

@@ -144,6 +144,7 @@ def finished(
         method=method,
         seconds=time.perf_counter() - begun,
         log_prices=frozen(table.fairness_weights / x if log_prices is None else log_prices),
+        problem=table,
     )
     if not result.relative_gap <= tolerance:
         raise ToleranceNotMet(result, tolerance)
