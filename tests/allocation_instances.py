@@ -43,9 +43,7 @@ class GraphInstance:
     fairness_weights: npt.NDArray[np.float64]
 
 
-def _weights(
-    family: str, n: int, rng: np.random.Generator
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def _weights(family: str, n: int, rng: np.random.Generator) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     f = rng.uniform(0.5, 2, n)
     v = np.zeros(n)
     if family in ("weights-9-decades", "weights-and-values"):

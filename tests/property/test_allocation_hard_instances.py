@@ -19,11 +19,11 @@ from tests.counts import count
 def test_every_table_certifies_in_doubles_and_in_rationals(family: str) -> None:
     for seed in range(count(100)):
         instance = table_instance(family, np.random.default_rng([seed, 1]))
-        options = {"token_values": instance.token_values, "fairness_weights": instance.fairness_weights}
-        found = fair_allocation(instance.rates, **options)
+        v, f = instance.token_values, instance.fairness_weights
+        found = fair_allocation(instance.rates, token_values=v, fairness_weights=f)
         assert found.relative_gap <= 1e-9, (family, seed)
         # the checker reads the table anew and knows nothing of the solver
-        checked = check_certificate(exact_certificate(found), instance.rates, **options)
+        checked = check_certificate(exact_certificate(found), instance.rates, token_values=v, fairness_weights=f)
         assert 0 <= checked.relative_gap <= 1e-9, (family, seed)
 
 
@@ -31,8 +31,10 @@ def test_every_table_certifies_in_doubles_and_in_rationals(family: str) -> None:
 def test_every_graph_problem_certifies_in_doubles_and_in_rationals(family: str) -> None:
     for seed in range(count(100)):
         instance = graph_instance(family, np.random.default_rng([seed, 2]))
-        options = {"token_values": instance.token_values, "fairness_weights": instance.fairness_weights}
-        found = fair_allocation_graphs(instance.catalog, instance.requests, **options)
+        v, f = instance.token_values, instance.fairness_weights
+        found = fair_allocation_graphs(instance.catalog, instance.requests, token_values=v, fairness_weights=f)
         assert found.relative_gap <= 1e-9, (family, seed)
-        checked = check_certificate(exact_certificate(found), instance.catalog, instance.requests, **options)
+        checked = check_certificate(
+            exact_certificate(found), instance.catalog, instance.requests, token_values=v, fairness_weights=f
+        )
         assert 0 <= checked.relative_gap <= 1e-9, (family, seed)

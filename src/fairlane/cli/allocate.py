@@ -26,7 +26,9 @@ def command(
             help="conditional-gradients, interior-point, column-generation, water-filling or cvxpy.",
         ),
     ] = None,
-    plot: Annotated[Path | None, typer.Option("--plot", help="Draw shares, rates and region to .png, .svg or .pdf.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Draw shares, rates and region to .png, .svg or .pdf.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Fair rates and time shares, with a certified bound on their loss of utility."""
@@ -82,7 +84,11 @@ def _document(loaded: AllocationProblem, found: Allocation) -> dict[str, object]
         "relative_gap": found.relative_gap,
         "rates": dict(zip(loaded.ids, found.rates.tolist(), strict=True)),
         "time_shares": [
-            {kind: names[cohort.action], "requests": [loaded.ids[i] for i in cohort.requests], "share": float(cohort.share)}
+            {
+                kind: names[cohort.action],
+                "requests": [loaded.ids[i] for i in cohort.requests],
+                "share": float(cohort.share),
+            }
             for cohort in found.cohorts().cohorts
         ],
         "method": str(found.method),
@@ -104,7 +110,9 @@ def _print(loaded: AllocationProblem, found: Allocation) -> None:
     terminal.print(rates)
     if len(loaded.ids) > SHOWN:
         terminal.print(f"... and {len(loaded.ids) - SHOWN:,} more requests (--json has all)")
-    shares = Table("action" if loaded.catalog is None else "graph", "share of time", "requests", box=None, pad_edge=False)
+    shares = Table(
+        "action" if loaded.catalog is None else "graph", "share of time", "requests", box=None, pad_edge=False
+    )
     cohorts = sorted(found.cohorts().cohorts, key=lambda cohort: -cohort.share)
     for cohort in cohorts[:SHOWN]:
         members = [loaded.ids[i] for i in cohort.requests]

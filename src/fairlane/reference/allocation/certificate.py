@@ -8,8 +8,8 @@ At any token prices p = v + u with u > 0 the dual value bounds the optimum, so t
 
     h(p) - <p, x> + sum_i f_i (t_i - 1 - log t_i),   t_i = u_i x_i / f_i,   h(p) = max_a <p, y(a)>,
 
-two nonnegative terms (the second vanishes at u = f / x, which gives the support gap back). The best action of a graph is
-its best rows plus, for its prefill capacity, the prompt of highest price; ranking is exact for both.
+two nonnegative terms (the second vanishes at u = f / x, which gives the support gap back). The best action of a graph
+is its best rows plus, for its prefill capacity, the prompt of highest price; ranking is exact for both.
 
 Numbers given exactly (int, Fraction, text) are computed exactly; a float among them makes the result a float.
 """
@@ -77,7 +77,9 @@ def _graph_values(problem: GraphProblem, prices: FloatArray) -> FloatArray:
     return worth
 
 
-def certified_gap(problem: RateTable | GraphProblem, x: FloatArray, log_prices: FloatArray | None) -> tuple[float, float]:
+def certified_gap(
+    problem: RateTable | GraphProblem, x: FloatArray, log_prices: FloatArray | None
+) -> tuple[float, float]:
     """The better of the two certificates in doubles, and sum v x + sum f.
 
     Parameters

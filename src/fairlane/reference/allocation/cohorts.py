@@ -1,14 +1,14 @@
 """From shares of time to whole cohorts and a periodic schedule of launches.
 
-In one graph with share theta the row shares z_i <= theta of B rows, sum z_i <= B theta, are laid end to end on a line and
-the line is cut every theta: a request that crosses a cut ends one row and begins the next, and as z_i <= theta its two
-pieces do not overlap (McNaughton's wrap-around rule). Between two neighbouring ends the same requests run: a cohort. Prompts
-are laid on one more line of their own. So the compact form is exactly the hull of all cohorts: each cohort satisfies its
-inequalities, and each of its points is a mixture of cohorts.
+In one graph with share theta the row shares z_i <= theta of B rows, sum z_i <= B theta, are laid end to end on a line
+and the line is cut every theta: a request that crosses a cut ends one row and begins the next, and as z_i <= theta its
+two pieces do not overlap (McNaughton's wrap-around rule). Between two neighbouring ends the same requests run: a
+cohort. Prompts are laid on one more line of their own. So the compact form is exactly the hull of all cohorts: each
+cohort satisfies its inequalities, and each of its points is a mixture of cohorts.
 
-Lengths are integers (units of 2^-160), so nothing is lost or counted twice. A request that holds parts of rows in two graphs
-makes an end in both; moving share between its graphs, all rates and rows kept, until as few parts as possible are left
-(a vertex of the transportation polytope) bounds the cohorts by requests plus rows.
+Lengths are integers (units of 2^-160), so nothing is lost or counted twice. A request that holds parts of rows in two
+graphs makes an end in both; moving share between its graphs, all rates and rows kept, until as few parts as possible
+are left (a vertex of the transportation polytope) bounds the cohorts by requests plus rows.
 
 Shares are of wall time: a cohort of share s and duration T is launched in proportion to s / T.
 
@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 
@@ -129,7 +130,9 @@ def action_cohorts(allocation: Allocation, durations_ms: Sequence[Real] | None) 
     for a, duration in enumerate(durations):
         if duration <= 0:
             raise InvalidInstance(f"durations_ms[{a}] is {show(duration)}; need > 0")
-    units = {int(a): int(Fraction(float(allocation.time_shares[a])) * UNITS) for a in np.flatnonzero(allocation.time_shares)}
+    units = {
+        int(a): int(Fraction(float(allocation.time_shares[a])) * UNITS) for a in np.flatnonzero(allocation.time_shares)
+    }
     total = sum(units.values())
     cohorts = []
     for a, length in units.items():
@@ -161,9 +164,7 @@ def graph_cohorts(allocation: GraphAllocation) -> CohortShares:
         pieces += [(g, members, size) for members, size in _segments(intervals, length)]
     total = sum(size for _, _, size in pieces)
     return CohortShares(
-        cohorts=tuple(
-            Cohort(action=g, requests=members, share=Fraction(size, total)) for g, members, size in pieces
-        ),
+        cohorts=tuple(Cohort(action=g, requests=members, share=Fraction(size, total)) for g, members, size in pieces),
         durations_ms=tuple(graph.duration_ms for graph in problem.catalog),
         problem=problem,
     )
@@ -204,9 +205,7 @@ def _prompt_lines(
 
 
 def _units(held: FloatArray, requests: Iterable[int], length: int) -> list[tuple[int, int]]:
-    return [
-        (i, min(int(Fraction(z) * UNITS), length)) for i, z in zip(requests, held.tolist(), strict=True) if z > 0
-    ]
+    return [(i, min(int(Fraction(z) * UNITS), length)) for i, z in zip(requests, held.tolist(), strict=True) if z > 0]
 
 
 def _wrapped(items: list[tuple[int, int]], length: int, rows: int) -> list[tuple[int, int, int]]:
@@ -251,7 +250,7 @@ def _segments(intervals: list[tuple[int, int, int]], length: int) -> list[tuple[
     running: set[int] = set()
     out: dict[tuple[int, ...], int] = {}
     cuts = sorted({0, length, *starts, *ends})
-    for here, there in zip(cuts, cuts[1:], strict=False):
+    for here, there in pairwise(cuts):
         running.difference_update(ends.get(here, ()))
         running.update(starts.get(here, ()))
         if running:
@@ -316,9 +315,7 @@ def launch_schedule(shares: CohortShares, cycle_ms: Real | str) -> LaunchSchedul
     cycle = sum((n * t for n, t in zip(launches, durations, strict=True)), Fraction(0))
     rates = _mixed(shares, [float(n * t / cycle) for n, t in zip(launches, durations, strict=True)])
     goal = shares.rates()
-    turns = sorted(
-        (Fraction(2 * k + 1, 2 * count), c) for c, count in enumerate(launches) for k in range(count)
-    )
+    turns = sorted((Fraction(2 * k + 1, 2 * count), c) for c, count in enumerate(launches) for k in range(count))
     return LaunchSchedule(
         launches=tuple(launches),
         order=tuple(c for _, c in turns),

@@ -1,8 +1,8 @@
 """Column generation: the interior point on a working set of actions that grows by pricing.
 
-At the prices p of a working set's (near) optimum every action outside is priced by <p, y(a)>. Those worth more than time
-costs join; when none does, the working set's optimum is the optimum. The master is warm-started and solved only as far
-as the last pricing justifies, and Newton's method on the support ends it. For graphs the action of most value is
+At the prices p of a working set's (near) optimum every action outside is priced by <p, y(a)>. Those worth more than
+time costs join; when none does, the working set's optimum is the optimum. The master is warm-started and solved only
+as far as the last pricing justifies, and Newton's method on the support ends it. For graphs the action of most value is
 its best rows (and its dearest prompt), so columns come from ranking and no cohort is enumerated.
 """
 

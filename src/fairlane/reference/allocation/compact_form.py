@@ -4,11 +4,11 @@ The rate region of a catalog, the convex hull of the rates of all its cohorts, i
 
     x_i = sum_g r_gi z_gi,   0 <= z_gi <= theta_g,   sum_i z_gi <= B_g theta_g,   sum_g theta_g = 1
 
-over the decoding requests, where z_gi is the fraction of time in which i holds a row of g; for a part of B_g rows any such
-z is a mixture of cohorts by McNaughton's wrap-around rule (see `cohorts`). Backlogged prompts that come first take all
-the capacity of their graph, so a prefill part has the one bound sum_i z_gi <= theta_g whatever its lanes; every prompt
-has the same rate c_g there, so the prefill part is x_i >= 0, sum_i x_i <= sum_g c_g theta_g. Given theta the two
-parts of a mixed graph are independent: their wrap-around timelines overlay.
+over the decoding requests, where z_gi is the fraction of time in which i holds a row of g; for a part of B_g rows any
+such z is a mixture of cohorts by McNaughton's wrap-around rule (see `cohorts`). Backlogged prompts that come first
+take all the capacity of their graph, so a prefill part has the one bound sum_i z_gi <= theta_g whatever its lanes;
+every prompt has the same rate c_g there, so the prefill part is x_i >= 0, sum_i x_i <= sum_g c_g theta_g. Given theta
+the two parts of a mixed graph are independent: their wrap-around timelines overlay.
 
 Two reductions keep the solver's work and its degeneracy small: a graph with at least as many rows as decoding requests
 serves all of them (z = theta), and a part of one row has no bound z <= theta.
@@ -168,7 +168,9 @@ def expand(problem: GraphProblem, form: CompactForm, point: CompactPoint) -> tup
         row_shares[np.ix_(form.graphs, problem.prefill_index)] = working[:, None] * portion
     log_prices = np.empty(len(problem.requests))
     log_prices[problem.decode_index] = point.prices.astype(np.float64) * form.utility_scale / form.decode_scale
-    log_prices[problem.prefill_index] = point.prefill_prices.astype(np.float64) * form.utility_scale / form.prefill_scale
+    log_prices[problem.prefill_index] = (
+        point.prefill_prices.astype(np.float64) * form.utility_scale / form.prefill_scale
+    )
     return time_shares, row_shares, log_prices
 
 

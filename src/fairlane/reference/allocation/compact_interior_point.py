@@ -11,8 +11,8 @@ The method drives every product to m and x u to f + m along m -> 0, with Mehrotr
 equation x u = f is treated as one more product, which is why a weight of 1e-9 of the total needs no special case.
 
 Each request couples the parts by a term of rank one; what is left after eliminating z, t, w, a, x and u is a
-system of size parts + graphs + 2. Its diagonal sum_i (K_pi - E_i r_pi^2 K_pi^2), K = 1 / (a/z + w/t), loses every digit if
-subtracted, so it is summed from positive terms. Work runs over column slices that stay in cache.
+system of size parts + graphs + 2. Its diagonal sum_i (K_pi - E_i r_pi^2 K_pi^2), K = 1 / (a/z + w/t), loses every
+digit if subtracted, so it is summed from positive terms. Work runs over column slices that stay in cache.
 
 References
 ----------
@@ -26,13 +26,12 @@ from typing import Any
 
 import numpy as np
 
+from fairlane.reference.allocation._compact_slice import Slice, paired_sum
 from fairlane.reference.allocation.compact_form import CompactForm, CompactPoint
 
 MAX_STEPS = 120
 # entries of the coupling rows in a slice: large enough to hide call overhead, small enough for the cache
 SLICE_ENTRIES = 30_000
-# BLAS keeps a product of fewer multiplications on one thread; on a busy machine its threads wait and cost tenfold
-ONE_THREAD = 250_000
 FINAL_ERROR = 1e-13
 # from this gap on every better iterate is kept
 LATE = 1e-6
@@ -42,20 +41,6 @@ MAX_STALE = 8
 TO_BOUNDARY = 0.995
 
 Array = Any  # float64 or longdouble: the same steps run in both
-
-
-def _total(a: Array, b: Array) -> Array:
-    return np.einsum("pi,pi->", a, b)
-
-
-class _Slice:
-    """The variables of a range of decoding requests, and what one step computes from them."""
-
-    __slots__ = ("DA", "DT", "DU", "DW", "DX", "DZ", "E", "K", "KW", "M", "ME", "S", "W", "a", "b1", "b2", "cw1",
-                 "cw2", "cx2", "f", "full", "r", "rK", "ratio", "rt", "t", "u", "v", "w", "x", "z")  # fmt: skip
-
-    def __init__(self, r: Array, full: Array, v: Array, f: Array) -> None:
-        self.r, self.full, self.v, self.f = r, full, v, f
 
 
 class CompactInteriorPoint:
@@ -85,12 +70,15 @@ class CompactInteriorPoint:
         self.least_weight = float(min(form.weights.min(initial=1.0), form.prefill_weights.min(initial=1.0)))
         self.n_products = self.n_parts * n + self.n_boxed * n + self.n_graphs
         width = max(64, SLICE_ENTRIES // (self.n_parts + self.n_graphs))
+        full = form.full_rates
         self.slices = [
-            _Slice(
+            Slice(
                 np.ascontiguousarray(form.row_rates[:, k : k + width], dtype=dtype),
-                None if form.full_rates is None else np.ascontiguousarray(form.full_rates[:, k : k + width], dtype=dtype),
+                None if full is None else np.ascontiguousarray(full[:, k : k + width], dtype=dtype),
                 form.values[k : k + width].astype(dtype),
                 form.weights[k : k + width].astype(dtype),
+                self.boxed,
+                self.n_graphs,
             )
             for k in range(0, n, width)
         ]
@@ -171,8 +159,8 @@ class CompactInteriorPoint:
         off = abs(float(self.theta.sum()) - 1)
         for k in self.slices:
             held += k.z.sum(axis=1)
-            off = max(off, float(np.abs(self._rate(k) / k.x - 1).max()))
-            products += _total(k.a, k.z) + _total(k.w, k.t)
+            off = max(off, float(np.abs(k.rate(self.theta) / k.x - 1).max()))
+            products += paired_sum(k.a, k.z) + paired_sum(k.w, k.t)
             ratio = k.u * k.x / k.f
             bent += k.f @ (ratio - 1 - np.log(ratio))
             total += k.f.sum() + k.v @ k.x
@@ -184,71 +172,7 @@ class CompactInteriorPoint:
             off = max(off, float(np.abs(held / room - 1).max()))
         return float(products / self.n_products), float((products + bent) / total), off
 
-    def _rate(self, k: _Slice) -> Array:
-        rate = np.einsum("pi,pi->i", k.r, k.z)
-        if k.full is not None:
-            rate += self.theta @ k.full
-        return rate
-
     # --- one step -------------------------------------------------------------------------------------------------
-
-    def _prepare(self, k: _Slice) -> None:
-        """Eliminate the slice: K, E and the coupling rows M, with its share of the system."""
-        P, nb = self.n_parts, self.n_boxed
-        A = k.a / k.z
-        k.W = k.w / k.t
-        D = A.copy()
-        D[:nb] += k.W
-        k.K = 1 / D
-        k.rK = k.r * k.K
-        squares = k.r * k.rK
-        own = k.x / k.u
-        k.E = 1 / (own + squares.sum(axis=0))
-        others = np.empty_like(squares)
-        others[:] = own
-        if P > 1:
-            others[1:] += np.cumsum(squares[:-1], axis=0)
-            others[:-1] += np.cumsum(squares[:0:-1], axis=0)[::-1]
-        k.S = k.K * k.E * others
-        k.KW = k.K[:nb] * k.W
-        k.M = np.zeros((P + self.n_graphs, k.f.size), dtype=self.dtype)
-        np.negative(k.rK, out=k.M[:P])
-        if k.full is not None:
-            k.M[P:] = k.full
-        k.M[P + self.boxed] += k.rK[:nb] * k.W
-        k.ME = k.M * k.E
-        k.rt = self.theta[self.boxed][:, None] - k.z[:nb] - k.t
-        H, q = self.H, P + self.n_graphs
-        columns = max(1, ONE_THREAD // (q * q))
-        for first in range(0, k.f.size, columns):
-            H[:q, :q] -= k.ME[:, first : first + columns] @ k.M[:, first : first + columns].T
-        self.diagonal += k.S.sum(axis=1)
-        self.across += (k.W * k.S[:nb]).sum(axis=1)
-        self.inner[self.boxed] += (A[:nb] * k.KW).sum(axis=1)
-
-    def _side(self, k: _Slice, b: Array, cw: Array, beta: Array, rhs: Array) -> tuple[Array, Array]:
-        """Add a slice's right-hand side for targets (b, cw, beta); give K b and the reduced beta."""
-        P, q = self.n_parts, self.n_parts + self.n_graphs
-        Kb = k.K * b
-        beta = beta - np.einsum("pi,pi->i", k.r, Kb)
-        rhs[:q] -= np.einsum("qi,i->q", k.ME, beta)
-        rhs[:P] += Kb.sum(axis=1)
-        rhs[P + self.boxed] -= (cw + k.W * Kb[: self.n_boxed]).sum(axis=1)
-        return Kb, beta
-
-    def _move(self, k: _Slice, y: Array, Kb: Array, beta: Array, cw: Array, cx: Array) -> None:
-        """The slice's dz, dt, du, dx for a solution y of the system."""
-        P, nb, q = self.n_parts, self.n_boxed, self.n_parts + self.n_graphs
-        k.DU = k.E * (beta - np.einsum("qi,q->i", k.M, y[:q]))
-        k.DX = (cx - k.x * k.DU) / k.u
-        k.DZ = k.rK * k.DU
-        k.DZ -= k.K * y[:P][:, None]
-        k.DZ += Kb
-        d_theta = y[P:q][self.boxed][:, None]
-        k.DZ[:nb] += k.KW * d_theta
-        k.DT = d_theta - k.DZ[:nb]
-        k.DT += k.rt
-        k.DW = cw - k.W * (k.DT - k.rt)
 
     def step(self, m: float) -> float:
         """One predictor-corrector step from mean product ``m``; gives the step length taken."""
@@ -263,15 +187,15 @@ class CompactInteriorPoint:
         full_rows: Array = self.rows * self.theta[self.gop]
         affine = []
         for k in self.slices:
-            self._prepare(k)
+            k.prepare(self.theta, self)
             full_rows -= k.z.sum(axis=1)
             p = k.v + k.u
             b = k.r * p - self.lam[:, None]
             b[:nb] += k.W * k.rt
             # the residual of x = sum r z is part of every direction
-            beta = k.f / k.u - self._rate(k)
+            beta = k.f / k.u - k.rate(self.theta)
             cw = -k.w - k.W * k.rt
-            affine.append((cw, *self._side(k, b, cw, beta, rhs)))
+            affine.append((cw, *k.side(b, cw, beta, rhs)))
         H = self.H
         parts, graphs = np.arange(P), np.arange(P, q)
         # these entries replace, not add to, the rank-one sums: see the module docstring
@@ -294,12 +218,11 @@ class CompactInteriorPoint:
         linear = self.s @ self.d_theta + self.d_s @ self.theta
         square = self.d_s @ self.d_theta
         for k, (cw, Kb, beta) in zip(self.slices, affine, strict=True):
-            self._move(k, y, Kb, beta, cw, k.f - k.x * k.u)
-            DA = -k.a - k.a * k.DZ / k.z
-            reach = max(reach, self._reach(k, DA))
-            linear += _total(k.a, k.DZ) + _total(DA, k.z) + _total(k.w, k.DT) + _total(k.DW, k.t)
-            square += _total(DA, k.DZ) + _total(k.DW, k.DT)
-            k.DA = DA
+            k.move(y, Kb, beta, cw, k.f - k.x * k.u)
+            k.DA = -k.a - k.a * k.DZ / k.z
+            reach = max(reach, k.reach())
+            linear += paired_sum(k.a, k.DZ) + paired_sum(k.DA, k.z) + paired_sum(k.w, k.DT) + paired_sum(k.DW, k.t)
+            square += paired_sum(k.DA, k.DZ) + paired_sum(k.DW, k.DT)
         length = min(1.0, 1 / reach) if reach > 0 else 1.0
         aimed = m + length * (float(linear) + length * float(square)) / self.n_products
         sigma = min(max((aimed / m) ** 3, 1e-6), 1.0)
@@ -307,11 +230,11 @@ class CompactInteriorPoint:
         for k in self.slices:
             b = 1 / k.z
             b[:nb] -= 1 / k.t
-            k.b1, k.cw1 = self._both(k, b, 1 / k.t, 1 / k.u, rhs1)
+            k.b1, k.cw1 = _both(k, b, 1 / k.t, 1 / k.u, rhs1)
             b = -k.DA * k.DZ / k.z
             cw2 = -k.DW * k.DT / k.t
             b[:nb] -= cw2
-            k.b2, k.cw2 = self._both(k, b, cw2, -k.DX * k.DU / k.u, rhs2)
+            k.b2, k.cw2 = _both(k, b, cw2, -k.DX * k.DU / k.u, rhs2)
             k.cx2 = -k.DX * k.DU
         cs2 = -self.d_theta * self.d_s
         cp2 = -self.d_xp * self.d_up
@@ -327,12 +250,7 @@ class CompactInteriorPoint:
         self._take(length)
         return length
 
-    def _both(self, k: _Slice, b: Array, cw: Array, cx: Array, rhs: Array) -> tuple[tuple[Array, Array], Array]:
-        return self._side(k, b, cw, cx, rhs), cw
-
-    def _final(
-        self, m: float, sigma: float, second: float, rhs: Array, affine: Array, cs2: Array, cp2: Array
-    ) -> float:
+    def _final(self, m: float, sigma: float, second: float, rhs: Array, affine: Array, cs2: Array, cp2: Array) -> float:
         """The combined direction, and the longest step that keeps every product in the neighbourhood."""
         target = sigma * m
         y = self._solve(rhs)
@@ -341,8 +259,7 @@ class CompactInteriorPoint:
         )
         for k, (cw, Kb, beta) in zip(self.slices, affine, strict=True):
             k.DA = target - k.a * k.z - (second * k.DA * k.DZ if second else 0)
-            self._move(
-                k,
+            k.move(
                 y,
                 Kb + target * k.b1[0] + second * k.b2[0],
                 beta + target * k.b1[1] + second * k.b2[1],
@@ -351,7 +268,7 @@ class CompactInteriorPoint:
             )
             k.DA -= k.a * k.DZ
             k.DA /= k.z
-            reach = max(reach, self._reach(k, k.DA))
+            reach = max(reach, k.reach())
         length = min(1.0, TO_BOUNDARY / reach) if reach > 0 else 1.0
         for _ in range(40):
             after = m * (1 - length * (1 - sigma))
@@ -388,15 +305,6 @@ class CompactInteriorPoint:
         self.d_lam_p, self.d_up, self.d_xp = 0.0, self.fp, self.fp
         return reach
 
-    def _reach(self, k: _Slice, DA: Array) -> float:
-        """1 / (the step length at which the first variable of the slice meets 0)."""
-        worst = max(-float((k.DX / k.x).min()), -float((k.DU / k.u).min()))
-        if self.n_parts:
-            worst = max(worst, -float((k.DZ / k.z).min()), -float((DA / k.a).min()))
-        if self.n_boxed:
-            worst = max(worst, -float((k.DT / k.t).min()), -float((k.DW / k.w).min()))
-        return worst
-
     def _take(self, length: float) -> None:
         self.theta = self.theta + length * self.d_theta
         self.s = self.s + length * self.d_s
@@ -407,10 +315,7 @@ class CompactInteriorPoint:
             self.up = self.up + length * self.d_up
             self.xp = self.xp + length * self.d_xp
         for k in self.slices:
-            for name, move in (("z", k.DZ), ("a", k.DA), ("t", k.DT), ("w", k.DW), ("x", k.DX), ("u", k.DU)):
-                move *= length
-                move += getattr(k, name)
-                setattr(k, name, move)
+            k.take(length)
 
     def solve(self) -> CompactPoint:
         """Steps until the products are negligible beside every weight; gives the best iterate.
@@ -453,3 +358,7 @@ class CompactInteriorPoint:
             prefill_prices=self.up,
             n_steps=n_steps,
         )
+
+
+def _both(k: Slice, b: Array, cw: Array, cx: Array, rhs: Array) -> tuple[tuple[Array, Array], Array]:
+    return k.side(b, cw, cx, rhs), cw

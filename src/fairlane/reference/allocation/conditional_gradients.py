@@ -157,9 +157,7 @@ def solve(
     return {place: float(share[k] / total) for place, k in held.items() if share[k] > 0}
 
 
-def line_search(
-    x: FloatArray, direction: FloatArray, values: FloatArray, weights: FloatArray, longest: float
-) -> float:
+def line_search(x: FloatArray, direction: FloatArray, values: FloatArray, weights: FloatArray, longest: float) -> float:
     """The step in [0, longest] of most utility: the root of a falling derivative, by Newton kept in a bracket."""
     moving = direction != 0
     x, d, f = x[moving], direction[moving], weights[moving]

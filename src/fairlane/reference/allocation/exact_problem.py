@@ -53,7 +53,7 @@ class ExactProblem:
         best: tuple[Fraction, int, tuple[int, ...]] | None = None
         for a, row in enumerate(self.rows):
             worth = [(rate * prices[i], i) for i, rate in row]
-            lanes = [i for _, i in row]
+            lanes = [i for i, _ in row]
             value = Fraction(0)
             if self.capacities is not None:
                 worth.sort(key=lambda pair: -pair[0])
@@ -121,7 +121,8 @@ def exact_problem(
     if isinstance(rates, GraphProblem):
         token_values = rates.token_values if token_values is None else token_values
         fairness_weights = rates.fairness_weights if fairness_weights is None else fairness_weights
-        rates, requests = rates.catalog, rates.requests
+        requests = rates.requests
+        rates = rates.catalog
     if isinstance(rates, Catalog):
         if requests is None:
             raise InvalidInstance("requests is missing; need the requests beside a catalog")
@@ -133,9 +134,7 @@ def exact_problem(
         prefill_rates=(),
         prefilling=(),
         token_values=_numbers(token_values, "token_values", n_requests, default=Fraction(0)),
-        fairness_weights=_numbers(
-            fairness_weights, "fairness_weights", n_requests, default=Fraction(1), positive=True
-        ),
+        fairness_weights=_numbers(fairness_weights, "fairness_weights", n_requests, default=Fraction(1), positive=True),
     )
 
 

@@ -1,8 +1,9 @@
 """Graphs and requests as arrays of rates: what the compact form of the rate region is built from.
 
-With T_g the duration, B_g the decode rows, D_i(k) the yield of a row of width k and C_g the prefill capacity, a decoding
-request earns D_i(k_g) / T_g tokens per millisecond while it holds a row of g, and a backlogged prompt C_g / T_g while
-it comes first in g. A prompt that comes first takes all the capacity, so the number of prefill lanes does not matter.
+With T_g the duration, B_g the decode rows, D_i(k) the yield of a row of width k and C_g the prefill capacity, a
+decoding request earns D_i(k_g) / T_g tokens per millisecond while it holds a row of g, and a backlogged prompt C_g /
+T_g while it comes first in g. A prompt that comes first takes all the capacity, so the number of prefill lanes does
+not matter.
 """
 
 from __future__ import annotations
@@ -82,7 +83,8 @@ def read_graph_problem(
         for i, request_id in enumerate(ids):
             if request_id in seen:
                 raise InvalidInstance(
-                    f"requests[{i}].id is {request_id!r}, already the id of requests[{seen[request_id]}]; need distinct ids"
+                    f"requests[{i}].id is {request_id!r}, already the id of requests[{seen[request_id]}]; "
+                    "need distinct ids"
                 )
             seen[request_id] = i
     decoding = np.array([request.prompt == 0 for request in rows])
@@ -95,7 +97,9 @@ def read_graph_problem(
         if mask.any() and not able:
             i = int(np.flatnonzero(mask)[0])
             phase = "it decodes" if decoding[i] else f"its prompt of {rows[i].prompt} tokens is left"
-            raise InvalidInstance(f"requests[{i}] ({ids[i]!r}) is served by no graph: {phase}; need one with {need} > 0")
+            raise InvalidInstance(
+                f"requests[{i}] ({ids[i]!r}) is served by no graph: {phase}; need one with {need} > 0"
+            )
     n = len(rows)
     return GraphProblem(
         catalog=graphs,

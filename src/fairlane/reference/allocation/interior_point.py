@@ -1,7 +1,7 @@
 """A primal-dual interior-point method over explicit action vectors.
 
-Symbols (in brackets the names here): theta_a time share of action a, s_a its reduced cost; x_i rate and u_i = f_i / x_i the
-log part of the token price p_i = v_i + u_i; rho the price of time; Y the table of rates. Optimality:
+Symbols (in brackets the names here): theta_a time share of action a, s_a its reduced cost; x_i rate and u_i = f_i /
+x_i the log part of the token price p_i = v_i + u_i; rho the price of time; Y the table of rates. Optimality:
 
     x = Y^T theta,   sum theta = 1,   s = rho - Y (v + u) >= 0,   theta s = 0,   x u = f.
 
@@ -151,9 +151,7 @@ class InteriorPoint:
             # the second-order term led out of the neighbourhood: centre instead
             move = direction(bent + 0.5 * m)
             length = self._length(move, products, m, 0.5)
-        self.at = Iterate(
-            at.primal + length * move[0], at.dual + length * move[1], at.rho + length * float(move[2])
-        )
+        self.at = Iterate(at.primal + length * move[0], at.dual + length * move[1], at.rho + length * float(move[2]))
         return length
 
     def _reach(self, d_primal: FloatArray, d_dual: FloatArray) -> float:
@@ -198,7 +196,7 @@ class InteriorPoint:
             d_dual = np.empty(at.primal.size)
             d_dual[n:] = y[:-1]
             np.subtract(r_s + y[-1], Y @ y[:-1], out=d_dual[:n])
-            return c_dual - ratio * d_dual, d_dual, y[-1]
+            return c_dual - ratio * d_dual, d_dual, float(y[-1])
 
         return direction
 
@@ -265,7 +263,7 @@ class InteriorPoint:
             d_primal = np.empty(at.primal.size)
             d_primal[:n] = y[:n]
             np.add(self.Yt @ y[:n], r_x, out=d_primal[n:])
-            return d_primal, c_primal - ratio * d_primal, y[n]
+            return d_primal, c_primal - ratio * d_primal, float(y[n])
 
         return direction
 
@@ -320,13 +318,13 @@ def _solver(H: FloatArray, *, definite: bool, refine: bool) -> Callable[[FloatAr
 
             def by_cholesky(rhs: FloatArray) -> FloatArray:
                 y = scale * cho_solve(factor, scale * rhs, check_finite=False)
-                return y + scale * cho_solve(factor, scale * (rhs - H @ y), check_finite=False)
+                return np.asarray(y + scale * cho_solve(factor, scale * (rhs - H @ y), check_finite=False))
 
             return by_cholesky
     factors = lu_factor(H, check_finite=False)
 
     def by_lu(rhs: FloatArray) -> FloatArray:
         y = lu_solve(factors, rhs, check_finite=False)
-        return y + lu_solve(factors, rhs - H @ y, check_finite=False)
+        return np.asarray(y + lu_solve(factors, rhs - H @ y, check_finite=False))
 
     return by_lu

@@ -6,8 +6,8 @@ rule for changes, which the reference itself leaves open:
 
 * **Time.** A change takes effect at its instant, in the middle of a running graph too: the reference is fluid.
   A graph's tokens count when it completes, all at once. At one instant completions come first, then changes.
-* **Arrival.** The newcomer enters with lag 0. The others keep their lag and go on at their new, usually lower, rates: what
-  they are owed was owed before. It is neither shared out nor forgiven.
+* **Arrival.** The newcomer enters with lag 0. The others keep their lag and go on at their new, usually lower, rates:
+  what they are owed was owed before. It is neither shared out nor forgiven.
 * **Departure.** A request leaves with its lag, which is recorded and passes to nobody; the others keep theirs.
 * **Phase change.** Prompt tokens and output tokens are different goods, so what is carried over is time: a request owed
   its service of 10 ms at the old rate is owed 10 ms at the new, lag * x_new / x_old.
@@ -118,9 +118,7 @@ def deliver(ledger: LagLedger, tokens: Mapping[str, Real]) -> LagLedger:
     return replace(ledger, open=accounts)
 
 
-def revise(
-    ledger: LagLedger, rates_per_ms: Mapping[str, Real], *, changed_phase: Collection[str] = ()
-) -> LagLedger:
+def revise(ledger: LagLedger, rates_per_ms: Mapping[str, Real], *, changed_phase: Collection[str] = ()) -> LagLedger:
     """The ledger after a change of the active set, of phases or of costs at its instant; see the module's rule.
 
     Parameters
@@ -145,7 +143,9 @@ def revise(
         old = ledger.open.get(request_id)
         if old is None:
             if request_id in changed_phase:
-                raise InvalidInstance(f"changed_phase names {request_id!r}, which was not in the ledger; need one that was")
+                raise InvalidInstance(
+                    f"changed_phase names {request_id!r}, which was not in the ledger; need one that was"
+                )
             accounts[request_id] = Lag(tokens=0, rate_per_ms=rate, last_rate_per_ms=rate, largest_tokens=0)
         elif request_id in changed_phase:
             tokens = old.owed_ms * rate
@@ -182,6 +182,12 @@ def reference_rates(
         catalog,
         rows,
         token_values=None if token_values is None else {k: v for k, v in token_values.items() if k in known},
-        fairness_weights=None if fairness_weights is None else {k: v for k, v in fairness_weights.items() if k in known},
+        fairness_weights=None
+        if fairness_weights is None
+        else {k: v for k, v in fairness_weights.items() if k in known},
     )
     return dict(zip((request.id for request in rows), found.rates.tolist(), strict=True))
+
+
+def _among(numbers: Mapping[str, Real] | None, known: Collection[str]) -> dict[str, Real] | None:
+    return None if numbers is None else {key: value for key, value in numbers.items() if key in known}

@@ -5,8 +5,8 @@ On the actions of positive share the optimum is the solution of smooth equations
     x = Y_S^T theta,   x u = f,   rho = Y_S (v + u),   sum theta = 1,
 
 which Newton's method solves to working precision in two or three steps from a good start. Residuals are evaluated in
-extended precision where the machine has it: with weights nine decades apart the rates of the smallest hang on the seventh
-digit beyond double precision. Actions that are mixtures of others leave a direction along which no rate
+extended precision where the machine has it: with weights nine decades apart the rates of the smallest hang on the
+seventh digit beyond double precision. Actions that are mixtures of others leave a direction along which no rate
 moves; the least-squares solution does not move along it.
 """
 

@@ -23,9 +23,7 @@ SUPPORT = "#5b5b5b"
 MOST_BARS = 24
 
 
-def draw_allocation(
-    allocation: Allocation, *, request_names: Sequence[str], action_names: Sequence[str]
-) -> Figure:
+def draw_allocation(allocation: Allocation, *, request_names: Sequence[str], action_names: Sequence[str]) -> Figure:
     """A figure with the shares, the rates, and for two or three requests the rate region.
 
     Parameters
@@ -47,7 +45,11 @@ def draw_allocation(
     figure = Figure(figsize=(13 if with_region else 10, 5.2), layout="constrained")
     grid = figure.add_gridspec(2, 2 if with_region else 1, width_ratios=[1.25, 1] if with_region else [1])
     if with_region:
-        place = figure.add_subplot(grid[:, 0], projection="3d", computed_zorder=False) if n == 3 else figure.add_subplot(grid[:, 0])
+        place = (
+            figure.add_subplot(grid[:, 0], projection="3d", computed_zorder=False)
+            if n == 3
+            else figure.add_subplot(grid[:, 0])
+        )
         draw_region(place, allocation, request_names=request_names, action_names=action_names)
     last = grid.ncols - 1
     draw_bars(
@@ -66,7 +68,7 @@ def draw_bars(axes: Any, numbers: FloatArray, names: Sequence[str], title: str, 
     shown = numbers[order]
     places = np.arange(order.size)
     axes.barh(places, shown, color=REGION, edgecolor=ACTION, linewidth=0.6)
-    axes.set_yticks(places, [names[k] for k in order], fontsize=8 if order.size < 13 else 6)
+    axes.set_yticks(places, [names[k] for k in order.tolist()], fontsize=8 if order.size < 13 else 6)
     axes.invert_yaxis()
     axes.set_xlim(0, float(shown.max()) * 1.18)
     for y, value in zip(places.tolist(), shown.tolist(), strict=True):
@@ -103,7 +105,7 @@ def draw_region(
 
 
 def _vertices(problem: RateTable | GraphProblem, action_names: Sequence[str]) -> tuple[FloatArray, list[str]]:
-    """Rates of the actions; for graphs of every cohort, which is a handful for three requests, and of no work at all."""
+    """Rates of the actions; for graphs of every cohort (a handful for three requests) and of no work."""
     if isinstance(problem, RateTable):
         rates = problem.rates if isinstance(problem.rates, np.ndarray) else problem.rates.toarray()
         return rates, [str(name) for name in action_names]
@@ -137,7 +139,9 @@ def _region_2d(axes: Any, points: FloatArray, labels: list[str], x: FloatArray, 
             axes.annotate(label, point, xytext=(4, 4), textcoords="offset points", fontsize=7, color=ACTION)
     level = float(q @ x)
     line = np.array([0, level / q[0]])
-    axes.plot(line, (level - q[0] * line) / q[1], "--", color=SUPPORT, linewidth=1.1, label="supporting line  q·x = q·x*")
+    axes.plot(
+        line, (level - q[0] * line) / q[1], "--", color=SUPPORT, linewidth=1.1, label="supporting line  q·x = q·x*"
+    )
     axes.scatter(*x, s=110, marker="*", color=OPTIMUM, zorder=4, label="fair optimum x*")
     axes.annotate(
         f"({x[0]:.4g}, {x[1]:.4g})", x, xytext=(-10, -18), textcoords="offset points", fontsize=8, color=OPTIMUM,
@@ -147,12 +151,14 @@ def _region_2d(axes: Any, points: FloatArray, labels: list[str], x: FloatArray, 
 
 def _region_3d(axes: Any, points: FloatArray, x: FloatArray, q: FloatArray, top: FloatArray) -> None:
     from matplotlib.ticker import MaxNLocator
-    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-untyped]  # it has no types
 
     faces = _hull_3d(points / top)
     if faces is not None:
         axes.add_collection3d(
-            Poly3DCollection([face * top for face in faces], facecolor=REGION, edgecolor=ACTION, alpha=0.25, linewidth=0.4)
+            Poly3DCollection(
+                [face * top for face in faces], facecolor=REGION, edgecolor=ACTION, alpha=0.25, linewidth=0.4
+            )
         )
     axes.scatter(*points.T, s=18, color=ACTION, label="actions", depthshade=False, zorder=3)
     level = float(q @ x)
@@ -196,10 +202,14 @@ def _hull_2d(points: FloatArray) -> FloatArray:
     def half(sequence: list[tuple[float, float]]) -> list[tuple[float, float]]:
         chain: list[tuple[float, float]] = []
         for p in sequence:
-            while len(chain) > 1 and (
-                (chain[-1][0] - chain[-2][0]) * (p[1] - chain[-2][1])
-                - (chain[-1][1] - chain[-2][1]) * (p[0] - chain[-2][0])
-            ) <= 0:
+            while (
+                len(chain) > 1
+                and (
+                    (chain[-1][0] - chain[-2][0]) * (p[1] - chain[-2][1])
+                    - (chain[-1][1] - chain[-2][1]) * (p[0] - chain[-2][0])
+                )
+                <= 0
+            ):
                 chain.pop()
             chain.append(p)
         return chain[:-1]

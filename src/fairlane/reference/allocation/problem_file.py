@@ -89,7 +89,8 @@ def allocation_problem_from_json(value: object) -> AllocationProblem:
             raise InvalidInstance(f"requests[{i}].id is {found(request_id)}; need a non-empty string")
         if request_id in place:
             raise InvalidInstance(
-                f"requests[{i}].id is {request_id!r}, already the id of requests[{place[request_id]}]; need distinct ids"
+                f"requests[{i}].id is {request_id!r}, already the id of requests[{place[request_id]}]; "
+                "need distinct ids"
             )
         place[request_id] = i
     ids = tuple(place)
@@ -157,11 +158,15 @@ def _actions(value: object, place: dict[str, int]) -> tuple[tuple[str, ...], tup
         names[name] = a
         entries = row["rates"]
         if not isinstance(entries, dict):
-            raise InvalidInstance(f"actions[{a}].rates is {found(entries)}; need an object of tokens per ms by request id")
+            raise InvalidInstance(
+                f"actions[{a}].rates is {found(entries)}; need an object of tokens per ms by request id"
+            )
         line = [Fraction(0)] * len(place)
         for key, entry in entries.items():
             if key not in place:
-                raise InvalidInstance(f"actions[{a}].rates (action {name!r}) has the key {found(key)}; need a request's id")
+                raise InvalidInstance(
+                    f"actions[{a}].rates (action {name!r}) has the key {found(key)}; need a request's id"
+                )
             where = f"actions[{a}].rates[{key!r}] (action {name!r}, request {key!r})"
             line[place[key]] = as_fraction(entry, where)
             if line[place[key]] < 0:

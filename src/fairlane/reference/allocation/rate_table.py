@@ -5,7 +5,7 @@ A row is an action, a column a request; entry y_i(a) is the useful tokens per mi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,7 +77,7 @@ def _read_matrix(rates: object) -> Any:
     if to_csr is not None:
         from scipy.sparse import csr_array
 
-        sparse = csr_array(to_csr(), dtype=np.float64)
+        sparse: Any = csr_array(to_csr(), dtype=np.float64)
         sparse.sum_duplicates()
         _check_shape(sparse.shape)
         bad = ~((sparse.data >= 0) & (sparse.data < np.inf))
@@ -99,12 +99,12 @@ def _read_matrix(rates: object) -> Any:
 def _as_floats(rates: object) -> FloatArray:
     if isinstance(rates, np.ndarray) and rates.dtype.kind in "fiu":
         return np.ascontiguousarray(rates, dtype=np.float64)
-    if isinstance(rates, (str, bytes, Mapping)) or not hasattr(rates, "__iter__"):
+    if isinstance(rates, (str, bytes, Mapping)) or not isinstance(rates, Iterable):
         raise InvalidInstance(f"rates is {found(rates)}; need one row an action and one column a request")
     rows: list[list[float]] = []
     width = -1
     for action, row in enumerate(rates):
-        if isinstance(row, (str, bytes, Mapping)) or not hasattr(row, "__iter__"):
+        if isinstance(row, (str, bytes, Mapping)) or not isinstance(row, Iterable):
             raise InvalidInstance(f"rates[{action}] is {found(row)}; need a list with one rate a request")
         values = [_one_float(value, f"rates[{action}][{request}]") for request, value in enumerate(row)]
         if width not in (-1, len(values)):
@@ -171,9 +171,9 @@ def read_numbers(
             values[place[key]] = _one_float(value, f"{name}[{key!r}]")
     elif isinstance(numbers, np.ndarray) and numbers.dtype.kind in "fiu":
         values = np.array(numbers, dtype=np.float64)
+    elif isinstance(numbers, (str, bytes)) or not isinstance(numbers, Iterable):
+        raise InvalidInstance(f"{name} is {found(numbers)}; need one number a request")
     else:
-        if isinstance(numbers, (str, bytes)) or not hasattr(numbers, "__iter__"):
-            raise InvalidInstance(f"{name} is {found(numbers)}; need one number a request")
         values = np.array([_one_float(value, f"{name}[{i}]") for i, value in enumerate(numbers)], dtype=np.float64)
     if values.shape != (n_requests,):
         shape = "x".join(str(n) for n in values.shape)

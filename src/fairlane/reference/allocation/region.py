@@ -79,7 +79,9 @@ def rate_region(
     try:
         import cvxpy
     except ImportError:
-        raise Unsupported("rate_region needs CVXPY, which is not installed; install it with `pip install cvxpy`") from None
+        raise Unsupported(
+            "rate_region needs CVXPY, which is not installed; install it with `pip install cvxpy`"
+        ) from None
     if isinstance(rates_or_graphs, Catalog):
         if requests is None:
             raise InvalidInstance("requests is missing; need the requests beside a catalog")
@@ -127,9 +129,7 @@ def _graph_region(cvxpy: Any, problem: GraphProblem, scaled: bool) -> RateRegion
         pieces.append((prefill, prompt_rates))
     order = np.concatenate([index for index, _ in pieces])
     rates = cvxpy.hstack([piece for _, piece in pieces])[np.argsort(order)]
-    return RateRegion(
-        rates=rates, time_shares=theta, row_shares=tuple(row_shares), constraints=constraints, unit=unit
-    )
+    return RateRegion(rates=rates, time_shares=theta, row_shares=tuple(row_shares), constraints=constraints, unit=unit)
 
 
 def solve_fair(region: RateRegion, values: FloatArray, weights: FloatArray) -> None:
@@ -154,7 +154,7 @@ def solve_fair(region: RateRegion, values: FloatArray, weights: FloatArray) -> N
         warnings.simplefilter("ignore")
         try:
             problem.solve(solver=cvxpy.CLARABEL)
-        except cvxpy.error.SolverError as error:
+        except cvxpy.SolverError as error:
             raise Unsupported(f"method cvxpy: {str(error).splitlines()[0]}; use another method") from None
     if region.time_shares.value is None:
         raise Unsupported(f"method cvxpy stopped with status {problem.status}; use another method")

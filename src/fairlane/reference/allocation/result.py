@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fairlane.reference.allocation.cohorts import CohortShares
-
     from fairlane.reference.allocation.graph_problem import GraphProblem
     from fairlane.reference.allocation.rate_table import RateTable
     from fairlane.reference.exact import Real

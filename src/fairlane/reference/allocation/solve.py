@@ -1,7 +1,7 @@
 """Fair allocation: maximise sum v x + f log x over the rate region, with a certificate of the loss.
 
-The reference allocation of a frozen active set: x is a mixture of action rates with time shares theta, the marginal value
-of a token is q_i = v_i + f_i / x_i, and the best action is the one of most q-weighted useful work per time.
+The reference allocation of a frozen active set: x is a mixture of action rates with time shares theta, the marginal
+value of a token is q_i = v_i + f_i / x_i, and the best action is the one of most q-weighted useful work per time.
 
 References
 ----------
@@ -75,8 +75,8 @@ def fair_allocation(
 
     Notes
     -----
-    Interior point to a rough optimum, then Newton's method on the support, which is what makes shares and rates right to
-    1e-9 and better; utility alone would be met far earlier. Rates are unique, shares only where the actions held are
+    Interior point to a rough optimum, then Newton's method on the support, which is what makes shares and rates right
+    to 1e-9 and better; utility alone would be met far earlier. Rates are unique, shares only where the actions held are
     independent.
 
     Examples
@@ -90,7 +90,10 @@ def fair_allocation(
     table = read_table(rates, token_values=token_values, fairness_weights=fairness_weights)
     chosen = named_method(method)
     if chosen is None:
-        large = table.rates.shape[0] * table.rates.shape[1] > LARGE_TABLE and table.rates.shape[0] > 3 * table.rates.shape[1]
+        large = (
+            table.rates.shape[0] * table.rates.shape[1] > LARGE_TABLE
+            and table.rates.shape[0] > 3 * table.rates.shape[1]
+        )
         chosen = AllocationMethod.COLUMN_GENERATION if large else AllocationMethod.INTERIOR_POINT
     Y, scale, values, weights, unit = _scaled(table)
     theta, log_prices = _solve_scaled(chosen, table, Y, values, weights, limit)

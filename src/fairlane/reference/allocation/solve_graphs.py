@@ -18,6 +18,7 @@ from fairlane.reference.allocation.result import (
     AllocationMethod,
     FloatArray,
     GraphAllocation,
+    IntArray,
     ToleranceNotMet,
     check_tolerance,
     frozen,
@@ -72,9 +73,10 @@ def fair_allocation_graphs(
 
     Examples
     --------
-    >>> graphs = [Graph(name="d4", duration_ms=21, decode_capacity=4), Graph(name="d5", duration_ms=29, decode_capacity=5)]
+    >>> d4 = Graph(name="d4", duration_ms=21, decode_capacity=4)
+    >>> d5 = Graph(name="d5", duration_ms=29, decode_capacity=5)
     >>> streams = [Request(id=f"s{i}", prompt=0, limit=1) for i in range(5)]
-    >>> round(float(fair_allocation_graphs(graphs, streams).rates[0]) * 105, 9)
+    >>> round(float(fair_allocation_graphs([d4, d5], streams).rates[0]) * 105, 9)
     4.0
     """
     begun = time.perf_counter()
@@ -104,12 +106,12 @@ def fair_allocation_graphs(
     return result
 
 
-def _useful_graphs(problem: GraphProblem) -> FloatArray:
+def _useful_graphs(problem: GraphProblem) -> IntArray:
     decode = (problem.decode_rows > 0) & (problem.decode_index.size > 0)
     return np.flatnonzero(decode | ((problem.prefill_rates > 0) & (problem.prefill_index.size > 0)))
 
 
-def _solve(method: AllocationMethod, problem: GraphProblem, useful: FloatArray, tolerance: float) -> Shares:
+def _solve(method: AllocationMethod, problem: GraphProblem, useful: IntArray, tolerance: float) -> Shares:
     if method is AllocationMethod.WATER_FILLING:
         if useful.size > 1:
             raise Unsupported(
