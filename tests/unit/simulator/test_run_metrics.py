@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairlane.reference.errors import InvalidInstance
+from fairlane.reference.errors import InvalidInstance, TooLarge
 from fairlane.reference.graph import Catalog, Graph
 from fairlane.reference.policy import Decision, View
 from fairlane.reference.request import Request
@@ -24,6 +24,7 @@ from fairlane.simulator.report import ReportEntry, Shares, picture_files, render
 from fairlane.simulator.run import Run
 from fairlane.simulator.run_metrics import measure_run
 from fairlane.simulator.run_panel import run_panel, window_of
+from fairlane.simulator.service_lag import service_lag
 from fairlane.simulator.simulate import simulate
 from fairlane.simulator.timeline import LaneKind
 
@@ -91,6 +92,21 @@ def test_a_rejected_request_is_counted_and_in_the_denominator() -> None:
     metrics = measure_run(run, targets=Targets(ttft_ms=2))
     assert (metrics.publications.n_finished, metrics.publications.n_rejected) == (1, 1)
     assert metrics.publications.goodput.attainment == Fraction(1, 2)
+
+
+def test_lag_is_the_reference_of_each_live_set_less_what_was_delivered() -> None:
+    # 0 to 4: a's prompt and b's stream share the time evenly, a at 4/2/2 = 1 and b at 1/3/2 tokens a ms;
+    # 4 to 7: both hold a row all the time, a (whose draft is always accepted) at 2/3 and b at 1/3 tokens a ms
+    lag = service_lag(small_run())
+    assert lag.reference_tokens.tolist() == pytest.approx([4 + 2, 4 / 6 + 1], rel=1e-6)
+    assert lag.delivered_tokens.tolist() == [6 + 3, 1]
+    assert lag.lag_tokens.tolist() == pytest.approx([-3, 2 / 3], rel=1e-5)
+    assert (lag.ranks.tolist(), lag.n_allocations) == ([0, 1], 2)
+
+
+def test_lag_refuses_more_allocations_than_allowed() -> None:
+    with pytest.raises(TooLarge, match="more than 1 distinct sets of live requests"):
+        service_lag(small_run(), most_allocations=1)
 
 
 def test_every_figure_is_ready_for_json() -> None:
