@@ -6,8 +6,10 @@ import json
 import os
 import resource
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -136,6 +138,54 @@ def test_new_draws_are_for_outside_ci(folder: Path) -> None:
     draws = [json.loads(done.stdout)["claims"][2]["evidence"] for done in (fixed, rotated, again)]
     assert draws[1] == draws[2] != draws[0]
     assert json.loads(run(folder, "status", "--json").stdout)["claims"][2]["evidence"] == draws[0], "not kept"
+
+
+def test_a_process_that_dies_fails_its_claim_alone_and_prints_stay_out_of_the_document(folder: Path) -> None:
+    notes = folder / "docs" / "notes"
+    (notes / "tossing.py").write_text(
+        "import os, sys\n"
+        "def coin(rng, n):\n    os._exit(3)\n"
+        "def leave(rng, n):\n    sys.exit('bye')\n"
+        "def talk(rng, n):\n    print('talking')\n    return rng.random(n)\n"
+    )
+    options = {"n": "100", "delta": "1e-6", "method": "hoeffding", "range": "0, 1"}
+    more = [
+        claim_text("statistical", "mean < 1", claim_id=f"it-{f}", sampler=f"tossing:{f}", **options)
+        for f in ("leave", "talk")
+    ]
+    (notes / "note.md").write_text(GOOD + "\n".join(more), encoding="utf-8")
+    done = run(folder, "check", "--json")
+    assert done.returncode == 1
+    coin_line = GOOD[: GOOD.index(":::{claim} coin")].count("\n") + 1
+    found = {claim["id"]: (claim["status"], claim["summary"]) for claim in json.loads(done.stdout)["claims"]}
+    assert found["coin"] == ("failed", f"docs/notes/note.md:{coin_line}: the process that ran it died")
+    assert found["it-leave"][0] == "failed"
+    assert "SystemExit: bye" in found["it-leave"][1]
+    assert [found[name][0] for name in ("sum", "square", "it-talk")] == ["holds"] * 3
+    assert "talking" in done.stderr
+
+
+def test_ctrl_c_ends_at_once_and_keeps_what_has_run(folder: Path) -> None:
+    notes = folder / "docs" / "notes"
+    (notes / "tossing.py").write_text(
+        "import pathlib, time\ndef coin(rng, n):\n    pathlib.Path('begun').touch()\n    time.sleep(60)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "fairlane", "notes", "check"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    begun = time.monotonic()
+    while not (folder / "begun").exists() and time.monotonic() - begun < 60:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    output, errors = process.communicate(timeout=20)
+    assert (process.returncode, output) == (130, "")
+    assert errors in ("", "fairlane: interrupted\n")
+    assert "2 green" in run(folder, "status").stdout
 
 
 def test_the_help_says_that_notes_are_run(folder: Path) -> None:

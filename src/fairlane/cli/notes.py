@@ -91,10 +91,15 @@ def build(
 
 def _report(path: Path | None, *, run: Run, rotation: str | None = None, jobs: int = 1) -> tuple[Collection, Report]:
     from datetime import date
+    from importlib.util import find_spec
 
+    from fairlane.reference.errors import DataError, Unsupported
+
+    missing = [name for name in ("markdown_it", "mdit_py_plugins") if find_spec(name) is None]
+    if missing:
+        raise Unsupported(f"notes are read with {' and '.join(missing)}, which is not installed; need fairlane[notes]")
     from fairlane.proofs.claims.checking import check as check_collection
     from fairlane.proofs.claims.collection import load_collection
-    from fairlane.reference.errors import DataError
 
     if path is None:
         if not DEFAULT.is_dir():
