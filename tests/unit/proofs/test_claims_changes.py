@@ -161,6 +161,16 @@ def test_moving_a_claim_runs_nothing(folder: Path) -> None:
     assert entry(report, "area").claim.line > entry(report, "apart").claim.line
 
 
+def test_a_failure_that_has_moved_is_run_again_for_its_line_numbers(folder: Path) -> None:
+    wrong = claim_text("exact", "1 == 2", claim_id="wrong")
+    write(folder, wrong)
+    assert entry(checked(folder), "wrong").summary.startswith("line 6: ")
+    write(folder, "One line more.\n", wrong)
+    report = checked(folder)
+    assert report.n_executed == 1
+    assert entry(report, "wrong").summary.startswith("line 8: ")
+
+
 def test_another_package_version_makes_stale(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(folder, claim_text("forall", "x*x >= 0", claim_id="square", vars="x"), APART)
     checked(folder)

@@ -44,6 +44,14 @@ def test_exact_refuses_floats_that_functions_return() -> None:
     assert "a float (2.0) came up" in found.summary
 
 
+@pytest.mark.parametrize("maker", ["decimal:Decimal", "mpmath:mpf", "numpy:float32", "flint:arb"])
+def test_exact_refuses_the_floats_of_other_packages(maker: str) -> None:
+    name = maker.partition(":")[2]
+    found = outcome("exact", f"({name}(1), 2) == (1, 2)", import_=maker)
+    assert found.status is FAILED
+    assert "came up; need rationals throughout" in found.summary
+
+
 def test_exact_reads_fairlane_itself() -> None:
     # by hand: 1 + 1/2 + 1/2*3/5 = 9/5
     text = "expected_yield((Fraction(1, 2), Fraction(3, 5)), 3) == 9/5"
@@ -165,6 +173,18 @@ def test_forall_leaves_functions_it_knows_nothing_about_open() -> None:
     assert outcome("forall", "log(t) <= t - 1", vars="t in positive").status is UNKNOWN
     # with the lemma as a hypothesis the consequence is proved
     assert outcome("forall", "log(t) <= t", vars="t in positive", given="log(t) <= t - 1").status is HOLDS
+
+
+@pytest.mark.parametrize("given_", ["log(2) == 5", "exp(t) < 0", "pi == 3, t == 1"])
+def test_forall_under_hypotheses_about_known_functions_that_are_false_is_never_green(given_: str) -> None:
+    # to a solver log(2) is any number, so it finds the hypothesis possible; no replay does
+    assert outcome("forall", "t == 12345", vars="t", given=given_).status is UNKNOWN
+
+
+def test_forall_takes_an_unknown_functions_values_as_given() -> None:
+    options = {"vars": "x", "functions": "f", "given": "f(x) >= 1, f(x) <= 2"}
+    assert outcome("forall", "f(x)*f(x) <= 4", **options).status is HOLDS
+    assert outcome("forall", "f(x)*f(x) <= 4", **(options | {"given": "f(x) >= 1, f(x) < 1"})).status is FAILED
 
 
 def test_forall_knows_what_powers_in_the_unit_interval_do() -> None:

@@ -64,6 +64,7 @@ def folder(tmp_path: Path) -> Path:
         ("-1/1000", 1, "0.0"),
         ("7", 0, "7"),
         ("199/100", 1, "2.0"),
+        ("3602879701896397/36028797018963968", None, "≈0.1"),
     ],
 )
 def test_values_are_exact_or_rounded_as_asked(text: str, decimals: int | None, expected: str) -> None:

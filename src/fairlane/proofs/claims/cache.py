@@ -17,9 +17,10 @@ SCHEMA = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """An outcome with the key it belongs to."""
+    """An outcome with the key it belongs to, and where its claim stood: messages name that place."""
 
     key: str
+    place: str
     outcome: Outcome
 
 
@@ -43,7 +44,8 @@ def read_cache(root: Path) -> Cache:
         if document["schema"] != SCHEMA:
             return Cache()
         outcomes = {
-            claim_id: Kept(key=raw["key"], outcome=_outcome(raw)) for claim_id, raw in document["claims"].items()
+            claim_id: Kept(key=raw["key"], place=raw["place"], outcome=_outcome(raw))
+            for claim_id, raw in document["claims"].items()
         }
         imports: dict[str, Sequence[str]] = {label: tuple(names) for label, names in document["imports"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -76,6 +78,7 @@ def write_cache(root: Path, cache: Cache) -> None:
     claims = {
         claim_id: {
             "key": kept.key,
+            "place": kept.place,
             "status": kept.outcome.status,
             "strength": kept.outcome.strength,
             "summary": kept.outcome.summary,

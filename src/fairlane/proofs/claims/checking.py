@@ -128,7 +128,10 @@ def check(
 
     def is_current(claim: Claim) -> bool:
         kept = cache.outcomes.get(claim.id)
-        return kept is not None and kept.key == keys[claim.id]
+        if kept is None or kept.key != keys[claim.id]:
+            return False
+        # A failure's message names lines; where the claim has moved, they are wrong.
+        return kept.outcome.strength is not None or kept.place == claim.where()
 
     needed = _with_ancestors(collection, only)
     waiting = [
@@ -188,11 +191,11 @@ def _keep(
     *,
     without: frozenset[str] | set[str],
 ) -> None:
-    known = {claim.id for claim in collection.claims}
+    known = {claim.id: claim for claim in collection.claims}
     outcomes = {claim_id: kept for claim_id, kept in cache.outcomes.items() if claim_id in known}
     for claim_id, outcome in fresh.items():
         if claim_id not in without:
-            outcomes[claim_id] = Kept(key=keys[claim_id], outcome=outcome)
+            outcomes[claim_id] = Kept(key=keys[claim_id], place=known[claim_id].where(), outcome=outcome)
     if outcomes != cache.outcomes or sources.seen_imports != cache.imports:
         write_cache(collection.root, Cache(outcomes=outcomes, imports=dict(sources.seen_imports)))
 

@@ -61,23 +61,29 @@ NAMES: dict[str, object] = {
 }
 
 
+# numpy's float64 is a float; its other floating types, and those of other packages, are known by their names
+_INEXACT = ("float", "complex", "decimal", "mpf", "mpc", "arb", "acb")
+
+
 class FloatInExact(InvalidInstance):
     """A float where the claim promises rationals."""
 
 
 def exact(value: object) -> Any:
-    """The value itself, refused where it is a float or holds one at its top level.
+    """The value itself, refused where it is a float or holds one at any depth.
 
     Raises
     ------
     FloatInExact
         It is or holds a float.
     """
-    items = value if isinstance(value, (tuple, list)) else (value,)
-    for item in items:
-        # numpy's float64 is a float; its other floating types are caught by their name
-        if isinstance(item, float) or type(item).__name__.startswith(("float", "complex")):
-            raise FloatInExact(f"a float ({item!r}) came up; need rationals throughout")
+    if isinstance(value, Mapping):
+        exact(tuple(value.values()))
+    elif isinstance(value, (tuple, list, set, frozenset)):
+        for item in value:
+            exact(item)
+    elif isinstance(value, float) or type(value).__name__.lower().startswith(_INEXACT):
+        raise FloatInExact(f"a float ({value!r}) came up; need rationals throughout")
     return value
 
 

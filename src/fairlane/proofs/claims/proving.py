@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from fairlane.proofs.claims import term as t
+from fairlane.proofs.claims.ball import CONSTANTS, FUNCTIONS
 from fairlane.proofs.claims.domain import Variable
 from fairlane.proofs.claims.powers import atoms, power_facts, split_powers
 from fairlane.proofs.claims.smtlib import divisor_guards, query
@@ -201,8 +202,11 @@ def _hypotheses_can_hold(
         if satisfies(prepared.plain, obligation.variables, point):
             evidence.append(f"{prefix}hypotheses hold at {show_point(point)}, replayed")
             return None
-    if reply.answer is Answer.SAT and not any(part.op is Op.POW for term in prepared.plain for part in atoms(term)):
-        # An irrational model, or functions that only the solver interprets: its word is all there is.
+    opaque = [part for term in prepared.plain for part in atoms(term)]
+    # Of log and the like a solver knows nothing: it takes log(2) == 5 for possible. Only a replay counts for those.
+    replayable = all(part.op is not Op.CALL or part.name not in FUNCTIONS | CONSTANTS for part in opaque)
+    if reply.answer is Answer.SAT and replayable and all(part.op is Op.CALL for part in opaque):
+        # An irrational model, or functions of which nothing else is known: the solver's word is all there is.
         evidence.append(f"{prefix}z3: hypotheses satisfiable (no rational point replayed)")
         return None
     # A solver may give a variable power any value it likes; with numbers put in, the powers are what they are.
@@ -214,7 +218,7 @@ def _hypotheses_can_hold(
         )
         for point in tried
     ]
-    replies = ask(asked, Solver.Z3) if asked else ()
+    replies = ask(asked, Solver.Z3) if asked and replayable else ()
     if replies and replies[-1].answer is Answer.SAT:
         evidence.append(f"{prefix}z3: hypotheses satisfiable at {show_point(tried[len(replies) - 1])}")
         return None

@@ -9,6 +9,8 @@ from fractions import Fraction
 from fairlane.proofs.claims.checking import Entry, Report
 from fairlane.proofs.claims.status import Colour
 
+MAX_SHOWN = 30
+
 
 def claim_lines(entries: Sequence[Entry]) -> tuple[str, ...]:
     """One line a claim, in columns: colour, status, strength, id, place, and why."""
@@ -97,7 +99,8 @@ def show_value(text: str, decimals: int | None) -> str:
     ('9/5', '0.667', '-0.12')
     """
     if decimals is None:
-        return text
+        # A mean of doubles is a rational too, but no reader wants to see it.
+        return text if len(text) <= MAX_SHOWN else f"≈{float(Fraction(text)):.6g}"
     value = Fraction(text)
     scaled = round(value * 10**decimals)
     digits = f"{abs(scaled):0{decimals + 1}d}"
