@@ -9,6 +9,7 @@ from fairlane.simulator.metrics import Metrics
 from fairlane.simulator.percentiles import LEVELS, Distribution
 from fairlane.simulator.publication_table import Outcome, PublicationTable
 from fairlane.simulator.run_metrics import RunMetrics
+from fairlane.simulator.service_lag import ServiceLag
 
 MAX_LISTED_GAPS = 10_000
 
@@ -90,8 +91,20 @@ def _number(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
 
-def run_metrics_to_json(metrics: RunMetrics) -> dict[str, object]:
-    """Every figure of a run by name: those of its publications, then those of its launches."""
+def lag_to_json(lag: ServiceLag | None) -> dict[str, object]:
+    """Service lag in tokens over requests: mean, least and greatest; null where it was not computed."""
+    some = lag is not None and len(lag.lag_tokens) > 0
+    values = lag.lag_tokens if lag is not None and some else None
+    return {
+        "mean_lag_tokens": None if values is None else float(values.mean()),
+        "min_lag_tokens": None if values is None else float(values.min()),
+        "max_lag_tokens": None if values is None else float(values.max()),
+        "lag_samples": 0 if values is None else len(values),
+    }
+
+
+def run_metrics_to_json(metrics: RunMetrics, lag: ServiceLag | None = None) -> dict[str, object]:
+    """Every figure of a run by name: those of its publications, of its launches, and its service lag if given."""
     return metrics_to_json(metrics.publications) | {
         "n_not_arrived": metrics.n_not_arrived,
         "n_starved": metrics.n_starved,
@@ -107,4 +120,5 @@ def run_metrics_to_json(metrics: RunMetrics) -> dict[str, object]:
         "offered_rows": metrics.offered_rows,
         "padded_prompt_tokens": metrics.padded_prompt_tokens,
         "offered_prompt_tokens": metrics.offered_prompt_tokens,
+        **lag_to_json(lag),
     }

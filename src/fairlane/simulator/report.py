@@ -17,10 +17,10 @@ from fairlane.reference.exact import show
 from fairlane.simulator import figures, svg
 from fairlane.simulator.output_ages import age_series
 from fairlane.simulator.percentiles import LEVELS, Distribution
-from fairlane.simulator.publication_table import Floats
 from fairlane.simulator.run import Run
 from fairlane.simulator.run_metrics import RunMetrics
 from fairlane.simulator.run_panel import run_panel, window_of
+from fairlane.simulator.service_lag import ServiceLag
 from fairlane.simulator.timeline import draw_timelines
 
 if TYPE_CHECKING:
@@ -48,22 +48,13 @@ svg { max-width: 100%; height: auto; }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Shares:
-    """Useful tokens each request received, and what the fair reference would have given it over the same time."""
-
-    ids: tuple[str, ...]
-    delivered: Floats
-    reference: Floats
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReportEntry:
-    """One run of a report; ``label`` says which, such as its workload; without ``shares`` that picture is left out."""
+    """One run of a report; ``label`` says which, such as its workload; without ``lag`` the shares are left out."""
 
     label: str
     run: Run
     metrics: RunMetrics
-    shares: Shares | None = None
+    lag: ServiceLag | None = None
 
 
 def render_report(entries: Sequence[ReportEntry], *, title: str) -> str:
@@ -125,9 +116,10 @@ def _section(parts: list[str], entry: ReportEntry, i: int) -> None:
         if window.n_launches < run.n_launches:
             shown = age_series(metrics.table, window.start_ms, window.end_ms)
             parts.append(_picture(figures.ages_figure(shown, title="Output age in the timeline's window")))
-    if entry.shares is not None:
+    shares = shares_of(entry)
+    if shares is not None:
         parts.append("<h3>Service shares</h3>")
-        parts.append(_picture(figures.shares_figure(entry.shares.ids, entry.shares.delivered, entry.shares.reference)))
+        parts.append(_picture(shares))
     parts.append(_graphs(run))
     parts.append(_rejections(run))
 
@@ -251,7 +243,8 @@ def _definitions(metrics: RunMetrics) -> str:
         f"{method}. n/a stands where there is no sample. Useful tokens are prompt tokens consumed and output tokens "
         "published. A request is starved when one wait without service was longer than "
         f"{metrics.starvation_factor:g} times the sum, over the requests live when the wait began, of the shortest "
-        "graph that can serve each.</p>"
+        "graph that can serve each. The fair reference gives every live request its rate in the proportionally fair "
+        "allocation of the requests live at that instant.</p>"
     )
 
 
@@ -273,6 +266,15 @@ def _percent(value: float | None) -> str:
     return "n/a" if value is None else f"{100 * value:.1f} %"
 
 
+def shares_of(entry: ReportEntry) -> Figure | None:
+    """What each request received beside the fair reference; None without a lag or without a request."""
+    lag = entry.lag
+    if lag is None or not len(lag.ranks):
+        return None
+    ids = [entry.run.requests[rank].id for rank in lag.ranks.tolist()]
+    return figures.shares_figure(ids, lag.delivered_tokens, lag.reference_tokens)
+
+
 def picture_files(entry: ReportEntry) -> dict[str, bytes]:
     """The pictures of a run by file name, each as PNG and as SVG.
 
@@ -290,8 +292,9 @@ def picture_files(entry: ReportEntry) -> dict[str, bytes]:
     drawn = {"timeline": figures.timeline_figure(run_panel(run, window_of(run)))}
     if run.boundary_ms > 0:
         drawn["ages"] = figures.ages_figure(age_series(table, 0.0, run.boundary_ms))
-    if entry.shares is not None:
-        drawn["shares"] = figures.shares_figure(entry.shares.ids, entry.shares.delivered, entry.shares.reference)
+    shares = shares_of(entry)
+    if shares is not None:
+        drawn["shares"] = shares
     return {
         str(PurePath(name).with_suffix(f".{kind.value}")): figures.render(figure, kind)
         for name, figure in drawn.items()

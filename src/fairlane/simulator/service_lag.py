@@ -1,13 +1,14 @@
 """Service lag of a run: what the fair reference would have given each request, less what it received.
 
-The reference is the certified fair allocation of the requests live at each instant, each in the phase it is in and
-with its weight as fairness coefficient. It changes at arrivals, at phase changes and at departures, and holds in
-between; a request accrues reference progress from its arrival to its end, or to the boundary. The run decides who is
-live when: the reference is not a schedule of its own, it says what a fair dispatcher would have been giving in the
-state the run was in. Delivered progress is prompt tokens consumed and output tokens published.
+The rule is that of :mod:`~fairlane.reference.allocation.lag`: the reference is the certified fair allocation of the
+requests live at each instant, each in the phase it is in and with its weight as fairness coefficient; it changes at
+arrivals, phase changes and departures. Where a prompt is consumed, what is carried over is time: lag in prompt tokens
+over the old rate, times the new rate. The run decides who is live when: the reference is no schedule of its own, it
+says what a fair dispatcher would have been giving in the state the run was in.
 
-Requests of one phase, acceptance and weight receive equal rates, since the optimum is unique; an allocation is
-therefore solved once for each multiset of such kinds that occurs.
+Requests of one phase, acceptance and weight receive equal rates, since the optimum is unique. An allocation is
+therefore solved once for each multiset of such kinds that occurs, and progress is kept by kind: a run of any length
+costs O(events) beside its allocations, where an account for every request would cost O(events · live requests).
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import groupby
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -48,7 +51,9 @@ class ServiceLag:
     delivered_tokens : float64, shape (n,)
         Prompt tokens consumed and output tokens published.
     reference_tokens : float64, shape (n,)
-        Reference progress over the time it was live.
+        Reference progress over the time it was live, prompt and output tokens added up.
+    lag_tokens : float64, shape (n,)
+        Lag at its end, or at the boundary, in tokens of the phase it was in then; positive where it is owed.
     n_allocations : int
         Distinct allocations solved.
     """
@@ -56,12 +61,17 @@ class ServiceLag:
     ranks: Integers
     delivered_tokens: Floats
     reference_tokens: Floats
+    lag_tokens: Floats
     n_allocations: int
 
-    @property
-    def lag_tokens(self) -> Floats:
-        """Reference less delivered progress; positive where a request received less than the reference."""
-        return self.reference_tokens - self.delivered_tokens
+
+class _Event(NamedTuple):
+    """A request enters or leaves a phase; leaving comes first at one instant."""
+
+    at_ms: float
+    entering: bool
+    rank: int
+    kind: Kind
 
 
 def service_lag(run: Run, *, most_allocations: int = MOST_ALLOCATIONS) -> ServiceLag:
@@ -85,39 +95,60 @@ def service_lag(run: Run, *, most_allocations: int = MOST_ALLOCATIONS) -> Servic
         More distinct allocations than allowed; the message has both numbers.
     """
     ranks = np.flatnonzero((run.status == Status.FINISHED) | (run.status == Status.UNFINISHED)).astype(np.int64)
-    phases = _phases(run, ranks)
-    reference = np.zeros(run.n_requests)
     solved: dict[frozenset[tuple[Kind, int]], dict[Kind, float]] = {}
     live: Counter[Kind] = Counter()
     # progress of a kind from time 0: a request's own is the difference over the time it was of that kind
     total: dict[Kind, float] = {}
-    entered: dict[tuple[int, Kind], float] = {}
-    last_ms = 0.0
-    events = sorted(
-        (at, entering, rank, kind)
-        for rank, kind, begin, end in phases
-        for at, entering in ((begin, True), (end, False))
-    )
-    for at, entering, rank, kind in events:
-        if at > last_ms and live:
-            for of_kind, rate in _rates(run, live, solved, most_allocations).items():
-                total[of_kind] = total.get(of_kind, 0.0) + rate * (at - last_ms)
-        last_ms = max(last_ms, at)
-        if entering:
-            live[kind] += 1
-            entered[rank, kind] = total.get(kind, 0.0)
-        else:
-            live[kind] -= 1
-            if not live[kind]:
-                del live[kind]
-            reference[rank] += total.get(kind, 0.0) - entered.pop((rank, kind))
-    received = np.bincount(run.lane_request, weights=run.lane_consumed + run.lane_published, minlength=run.n_requests)
+    entered: dict[int, float] = {}
+    reference, lag = np.zeros(run.n_requests), np.zeros(run.n_requests)
+    delivered = _delivered(run)
+    now = 0.0
+    rates: dict[Kind, float] = {}
+    for at, group in groupby(_events(run, ranks), key=attrgetter("at_ms")):
+        for kind, rate in rates.items():
+            total[kind] = total.get(kind, 0.0) + rate * (at - now)
+        now, old_rates, carried = at, rates, {}
+        for event in group:
+            if event.entering:
+                live[event.kind] += 1
+                entered[event.rank] = total.get(event.kind, 0.0)
+                continue
+            live -= Counter((event.kind,))
+            progress = total.get(event.kind, 0.0) - entered.pop(event.rank)
+            reference[event.rank] += progress
+            lag[event.rank] += progress - delivered[int(event.kind.decoding)][event.rank]
+            if not event.kind.decoding:
+                carried[event.rank] = event.kind
+        rates = _rates(run, live, solved, most_allocations) if live else {}
+        for rank, kind in carried.items():
+            if rank in entered:
+                lag[rank] *= rates[kind._replace(decoding=True)] / old_rates[kind]
     return ServiceLag(
         ranks=ranks,
-        delivered_tokens=received[ranks].astype(np.float64),
+        delivered_tokens=(delivered[0] + delivered[1])[ranks],
         reference_tokens=reference[ranks],
+        lag_tokens=lag[ranks],
         n_allocations=len(solved),
     )
+
+
+def _delivered(run: Run) -> tuple[Floats, Floats]:
+    """Useful tokens of each request by phase; the output that ends a prompt counts to the prompt's phase."""
+    useful = (run.lane_consumed + run.lane_published).astype(np.float64)
+    prompt = run.lane_consumed > 0
+    before, after = (
+        np.bincount(run.lane_request[mask], weights=useful[mask], minlength=run.n_requests).astype(np.float64)
+        for mask in (prompt, ~prompt)
+    )
+    return before, after
+
+
+def _events(run: Run, ranks: Integers) -> list[_Event]:
+    spans = (
+        (_Event(begin, True, rank, kind), _Event(end, False, rank, kind))
+        for rank, kind, begin, end in _phases(run, ranks)
+    )
+    return sorted(event for pair in spans for event in pair)
 
 
 def _phases(run: Run, ranks: Integers) -> list[tuple[int, Kind, float, float]]:

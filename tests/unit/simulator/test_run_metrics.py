@@ -20,7 +20,7 @@ from fairlane.simulator.goodput import Targets
 from fairlane.simulator.metrics_json import run_metrics_to_json
 from fairlane.simulator.output_ages import age_series
 from fairlane.simulator.perfetto import trace_events
-from fairlane.simulator.report import ReportEntry, Shares, picture_files, render_report
+from fairlane.simulator.report import ReportEntry, picture_files, render_report
 from fairlane.simulator.run import Run
 from fairlane.simulator.run_metrics import measure_run
 from fairlane.simulator.run_panel import run_panel, window_of
@@ -100,7 +100,9 @@ def test_lag_is_the_reference_of_each_live_set_less_what_was_delivered() -> None
     lag = service_lag(small_run())
     assert lag.reference_tokens.tolist() == pytest.approx([4 + 2, 4 / 6 + 1], rel=1e-6)
     assert lag.delivered_tokens.tolist() == [6 + 3, 1]
-    assert lag.lag_tokens.tolist() == pytest.approx([-3, 2 / 3], rel=1e-5)
+    # at 4 a's prompt phase is 4 - 7 tokens ahead, 3 ms at 1 token a ms, which become 3 · 2/3 output tokens;
+    # afterwards it receives exactly its rate
+    assert lag.lag_tokens.tolist() == pytest.approx([-2, 2 / 3], rel=1e-5)
     assert (lag.ranks.tolist(), lag.n_allocations) == ([0, 1], 2)
 
 
@@ -110,8 +112,10 @@ def test_lag_refuses_more_allocations_than_allowed() -> None:
 
 
 def test_every_figure_is_ready_for_json() -> None:
-    document = run_metrics_to_json(measure_run(small_run()))
+    document = run_metrics_to_json(measure_run(small_run()), service_lag(small_run()))
     assert json.loads(json.dumps(document, allow_nan=False)) == document
+    assert document["max_lag_tokens"] == pytest.approx(2 / 3, rel=1e-5)
+    assert run_metrics_to_json(measure_run(small_run()))["mean_lag_tokens"] is None
     assert (document["graphs"], document["n_starved"], document["starvation_factor"]) == (3, 0, 10)
 
 
@@ -175,8 +179,7 @@ NASTY = "<script>&\"'\u0000\ud800x"
 
 def test_the_report_is_one_page_that_loads_nothing_and_escapes_labels() -> None:
     run = small_run(first_id=NASTY)
-    shares = Shares(ids=(NASTY, "b"), delivered=np.array([9.0, 1.0]), reference=np.array([5.0, 5.0]))
-    entry = ReportEntry(label=NASTY, run=run, metrics=measure_run(run), shares=shares)
+    entry = ReportEntry(label=NASTY, run=run, metrics=measure_run(run), lag=service_lag(run))
     page = render_report([entry, entry], title=NASTY)
     page.encode("utf-8")
     assert "<script" not in page
@@ -191,8 +194,7 @@ def test_the_report_is_one_page_that_loads_nothing_and_escapes_labels() -> None:
 
 def test_pictures_come_as_png_and_svg_with_the_same_bytes_each_time() -> None:
     run = small_run()
-    shares = Shares(ids=("a", "b"), delivered=np.array([9.0, 1.0]), reference=np.array([5.0, 5.0]))
-    entry = ReportEntry(label="x", run=run, metrics=measure_run(run), shares=shares)
+    entry = ReportEntry(label="x", run=run, metrics=measure_run(run), lag=service_lag(run))
     files = picture_files(entry)
     assert sorted(files) == sorted(f"{n}.{k}" for n in ("timeline", "ages", "shares") for k in ("png", "svg"))
     for name, content in files.items():
