@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from fairlane.cli import catalog, check, evaluate, long_run, metrics, notes, solve, verify
+from fairlane.cli import allocate, catalog, check, evaluate, export, long_run, metrics, notes, solve, verify
 
 
 def build() -> Any:  # a click command; typer does not publish its type
@@ -23,7 +23,9 @@ def build() -> Any:  # a click command; typer does not publish its type
     app.command("solve")(solve.command)
     app.command("check")(check.command)
     app.command("evaluate")(evaluate.command)
+    app.command("export")(export.command)
     app.command("long-run")(long_run.command)
+    app.command("allocate")(allocate.command)
     app.command("metrics")(metrics.command)
     catalogs = typer.Typer(help="Graph catalogs.", no_args_is_help=True, rich_markup_mode=None)
     catalogs.command("check")(catalog.check)

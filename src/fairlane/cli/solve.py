@@ -11,13 +11,16 @@ from fairlane.cli import output
 
 
 def command(
-    instance: Annotated[Path, typer.Argument(help="An instance file.")],
+    instance: Annotated[Path, typer.Argument(help="An instance file, or a model in DRN format (*.drn).")],
     worst: Annotated[bool, typer.Option("--worst", help="The worst value over all policies instead.")] = False,
     certificate: Annotated[Path | None, typer.Option("--certificate", help="Write the certificate here.")] = None,
     inexact: Annotated[bool, typer.Option("--inexact", help="Take priors that sum to 1 within 1e-12.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Exact optimum over all policies."""
+    if instance.suffix == ".drn":
+        _solve_model(instance, worst=worst, json=json)
+        return
     from fairlane.oracle.solve import solve
     from fairlane.reference.codec import load_instance
     from fairlane.reference.exact import decimal_of, show
@@ -59,3 +62,36 @@ def command(
     terminal.print(f"{states:,} states{merged}; method {solution.method}; {solution.seconds:.3f} s")
     if certificate is not None:
         terminal.print(f"certificate written to {certificate}; check it with: fairlane check {certificate} {instance}")
+
+
+def _solve_model(file: Path, *, worst: bool, json: bool) -> None:
+    import time
+
+    from fairlane.oracle.model_solver import solve_model
+    from fairlane.oracle.plain import Sense
+    from fairlane.oracle.read_drn import read_drn
+    from fairlane.oracle.solve import enclose
+    from fairlane.reference.exact import decimal_of, show
+
+    begun = time.perf_counter()
+    model = read_drn(file)
+    solved = solve_model(model, sense=Sense.MIN if worst else Sense.MAX)
+    lower, upper = enclose(solved.value)
+    if json:
+        output.print_json(
+            {
+                "model": str(file),
+                "sense": "min" if worst else "max",
+                "value": show(solved.value),
+                "decimal": decimal_of(solved.value),
+                "lower": lower,
+                "upper": upper,
+                "states": solved.states,
+                "method": solved.method.value,
+                "seconds": time.perf_counter() - begun,
+            }
+        )
+        return
+    terminal = output.console()
+    terminal.print(f"{'worst' if worst else 'best'} total {model.reward_name}: {show(solved.value)}", soft_wrap=True)
+    terminal.print(f"{solved.states:,} states; method {solved.method}")
