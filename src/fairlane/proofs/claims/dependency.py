@@ -68,7 +68,7 @@ def cycles(uses: Uses) -> tuple[tuple[str, ...], ...]:
     groups = [
         tuple(sorted(group, key=order.__getitem__))
         for group in components(uses)
-        if len(group) > 1 or group[0] in uses[group[0]]
+        if len(group) > 1 or any(node in uses[node] for node in group)
     ]
     return tuple(sorted(groups, key=lambda group: order[group[0]]))
 
