@@ -99,30 +99,41 @@ def service_lag(run: Run, *, most_allocations: int = MOST_ALLOCATIONS) -> Servic
     live: Counter[Kind] = Counter()
     # progress of a kind from time 0: a request's own is the difference over the time it was of that kind
     total: dict[Kind, float] = {}
-    entered: dict[int, float] = {}
+    entered: dict[int, tuple[Kind, float]] = {}
     reference, lag = np.zeros(run.n_requests), np.zeros(run.n_requests)
     delivered = _delivered(run)
     now = 0.0
     rates: dict[Kind, float] = {}
-    for at, group in groupby(_events(run, ranks), key=attrgetter("at_ms")):
+
+    def advance(at_ms: float) -> None:
         for kind, rate in rates.items():
-            total[kind] = total.get(kind, 0.0) + rate * (at - now)
+            total[kind] = total.get(kind, 0.0) + rate * (at_ms - now)
+
+    def settle(rank: int) -> Kind:
+        kind, before = entered.pop(rank)
+        progress = total.get(kind, 0.0) - before
+        reference[rank] += progress
+        lag[rank] += progress - delivered[int(kind.decoding)][rank]
+        return kind
+
+    for at, group in groupby(_events(run, ranks), key=attrgetter("at_ms")):
+        advance(at)
         now, old_rates, carried = at, rates, {}
         for event in group:
             if event.entering:
                 live[event.kind] += 1
-                entered[event.rank] = total.get(event.kind, 0.0)
-                continue
-            live -= Counter((event.kind,))
-            progress = total.get(event.kind, 0.0) - entered.pop(event.rank)
-            reference[event.rank] += progress
-            lag[event.rank] += progress - delivered[int(event.kind.decoding)][event.rank]
-            if not event.kind.decoding:
-                carried[event.rank] = event.kind
+                entered[event.rank] = (event.kind, total.get(event.kind, 0.0))
+            else:
+                live -= Counter((event.kind,))
+                carried[event.rank] = settle(event.rank)
         rates = _rates(run, live, solved, most_allocations) if live else {}
         for rank, kind in carried.items():
             if rank in entered:
-                lag[rank] *= rates[kind._replace(decoding=True)] / old_rates[kind]
+                # what is carried over from prompt to output is time
+                lag[rank] *= rates[entered[rank][0]] / old_rates[kind]
+    advance(run.boundary_ms)
+    for rank in tuple(entered):
+        settle(rank)
     return ServiceLag(
         ranks=ranks,
         delivered_tokens=(delivered[0] + delivered[1])[ranks],
@@ -144,30 +155,29 @@ def _delivered(run: Run) -> tuple[Floats, Floats]:
 
 
 def _events(run: Run, ranks: Integers) -> list[_Event]:
-    spans = (
-        (_Event(begin, True, rank, kind), _Event(end, False, rank, kind))
-        for rank, kind, begin, end in _phases(run, ranks)
-    )
-    return sorted(event for pair in spans for event in pair)
-
-
-def _phases(run: Run, ranks: Integers) -> list[tuple[int, Kind, float, float]]:
-    """When each request was in which phase, as (rank, kind, from, to); empty intervals left out."""
+    """Entries and exits of phases in the order of time; who is still live at the boundary does not leave."""
     consumed = np.full(run.n_requests, np.inf)
     filled = run.lane_consumed > 0
     # lanes are in the order of time, so that the last assignment to a request stays
     consumed[run.lane_request[filled]] = run.end_ms[lane_launch(run)[filled]]
     consumed[run.prompt_left > 0] = np.inf
-    out: list[tuple[int, Kind, float, float]] = []
+    out: list[_Event] = []
     for rank in ranks.tolist():
         request = run.requests[rank]
-        begin = float(request.arrival_ms)
-        end = run.boundary_ms if np.isnan(run.finished_ms[rank]) else float(run.finished_ms[rank])
-        change = begin if request.prompt == 0 else min(float(consumed[rank]), end)
-        for decoding, start, stop in ((False, begin, change), (True, change, end)):
-            if stop > start:
-                out.append((rank, Kind(decoding, request.acceptance, request.weight), start, stop))
-    return out
+        begin, end = float(request.arrival_ms), float(run.finished_ms[rank])
+        change = begin if request.prompt == 0 else float(consumed[rank])
+        spans = [(Kind(True, request.acceptance, request.weight), change, end)]
+        if request.prompt > 0:
+            spans.insert(0, (Kind(False, request.acceptance, request.weight), begin, change))
+        for kind, start, stop in spans:
+            if start in (stop, np.inf):
+                # finished with its prompt, or never through it
+                continue
+            out.append(_Event(start, True, rank, kind))
+            # NaN, infinity: still in it at the boundary
+            if stop < np.inf:
+                out.append(_Event(stop, False, rank, kind))
+    return sorted(out)
 
 
 def _rates(
