@@ -87,6 +87,15 @@ def test_a_box_shows_status_strength_evidence_and_ground(folder: Path) -> None:
     assert "- flint: residue of" in text
 
 
+def test_a_proof_shows_its_own_statement(folder: Path) -> None:
+    from fairlane.proofs import load
+
+    (folder / "third.md").write_text(claim_text("proof", "", claim_id="area", module="age-area"), encoding="utf-8")
+    text = pages(folder)[0]["third.html"]
+    assert load("age-area").statement[:60] in text
+    assert "<li>statement:" not in text
+
+
 def test_a_value_of_a_failed_claim_is_marked(folder: Path) -> None:
     (folder / "first.md").write_text((NOTE + CLAIMS + INSIDE).replace("== 1/2", "== 1/3"), encoding="utf-8")
     found = pages(folder)[0]

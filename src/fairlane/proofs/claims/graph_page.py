@@ -15,7 +15,7 @@ from fairlane.proofs.claims.dependency import Uses
 from fairlane.proofs.claims.status import Colour
 
 ROW_PX, GAP_PX, BOX_PX, LETTER_PX = 74.0, 14.0, 30.0, 7.3
-MAX_WIDTH_PX = 1160.0
+MAX_WIDTH_PX = 900.0
 
 # Fill and edge; every pair keeps black text readable, and the words say the same as the colours.
 PAINT = {
@@ -146,6 +146,17 @@ def _box(name: str, entry: Entry, place: Place, address: str) -> str:
         f'fill="{fill}" stroke="{edge}" stroke-width="1.4"/>'
         f'<text x="{x:.1f}" y="{y + 4.3:.1f}" text-anchor="middle" fill="#111">{html.escape(name)}</text></a>'
     )
+
+
+def box_styles() -> str:
+    """CSS for claims' boxes: an edge and a title in the colour of the status."""
+    rules = []
+    for colour, (fill, edge) in PAINT.items():
+        rules.append(f".admonition.claim-{colour} {{ border-left: .35em solid {edge}; }}")
+        title = f".admonition.claim-{colour} > p.admonition-title"
+        rules.append(f"{title} {{ background: {fill}; color: #111; }}")
+        rules.append(f"{title}::before {{ background-color: {edge}; }}")
+    return "\n".join(rules)
 
 
 def legend_html() -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from fairlane.proofs.claims.graph_page import PAINT
+from fairlane.proofs.claims.graph_page import box_styles
 from fairlane.proofs.claims.note import new_markdown
 
 _DIRECTIVE = re.compile(r"\{([\w:-]+)\}\s*(.*)")
@@ -31,7 +31,7 @@ table { border-collapse: collapse; display: block; overflow-x: auto; }
 td, th { border: 1px solid var(--line); padding: .25rem .6rem; text-align: left; }
 .admonition { border-left: .35rem solid var(--line); padding: .1rem .9rem .4rem; margin: 1.1rem 0;
   background: color-mix(in srgb, var(--code) 60%, transparent); }
-.admonition-title { font-weight: 600; margin: .4rem 0; }
+.admonition-title { font-weight: 600; margin: -.1rem -.9rem .4rem; padding: .3rem .9rem; }
 .claim-graph-frame { overflow-x: auto; background: #fff; border: 1px solid var(--line); }
 .claim-legend { list-style: none; padding: 0; }
 .claim-swatch { display: inline-block; width: .9rem; height: .9rem; border: 1.5px solid; border-radius: 3px;
@@ -51,12 +51,11 @@ def page_of(title: str, text: str, *, up: str) -> str:
     up : str
         The way to the index, such as ``"../"``.
     """
-    colours = "\n".join(f".claim-{colour} {{ border-left-color: {edge}; }}" for colour, (_, edge) in PAINT.items())
     body = _parser().render(text)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{html.escape(title)}</title>\n<style>{_STYLE}{colours}\n</style>\n</head>\n<body>\n"
+        f"<title>{html.escape(title)}</title>\n<style>{_STYLE}{box_styles()}\n</style>\n</head>\n<body>\n"
         f'<nav><a href="{up}index.html">Notes</a> · <a href="{up}claim-graph.html">Claim graph</a></nav>\n'
         f"<main>\n{body}</main>\n</body>\n</html>\n"
     )

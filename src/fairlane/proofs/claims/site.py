@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from fairlane.proofs.claims.checking import Entry, Report
-from fairlane.proofs.claims.claim import Claim, Note
+from fairlane.proofs.claims.claim import Claim, Kind, Note
 from fairlane.proofs.claims.collection import Collection
 from fairlane.proofs.claims.graph_page import claim_graph_svg, legend_html
 from fairlane.proofs.claims.html_page import page_of
@@ -157,6 +157,7 @@ def value_text(entry: Entry, decimals: int | None) -> str:
 def _box(entry: Entry, mark: str, link: Callable[[str], str | None]) -> list[str]:
     claim = entry.claim
     title = claim.text("title", claim.id)
+    stated, evidence = stated_and_evidence(entry)
     lines = [
         f"(claim-{claim.id})=",
         f"{mark}{{admonition}} {title}",
@@ -164,13 +165,23 @@ def _box(entry: Entry, mark: str, link: Callable[[str], str | None]) -> list[str
         "",
         f"**{standing_text(entry)}.** {_plain(entry.summary)}.{_rests_on(entry, link)}",
         "",
+        *((_plain(stated), "") if stated else ()),
         "~~~~text",
         *source_text(claim).splitlines(),
         "~~~~",
     ]
-    if entry.evidence:
-        lines += ["", "Evidence:", "", *(f"- {_plain(line)}" for line in entry.evidence)]
+    if evidence:
+        lines += ["", "Evidence:", "", *(f"- {_plain(line)}" for line in evidence)]
     return [*lines, mark[0] * len(mark), ""]
+
+
+def stated_and_evidence(entry: Entry) -> tuple[str, tuple[str, ...]]:
+    """What a claim states where its text does not show it, and its evidence: a proof brings its own statement."""
+    if entry.claim.kind is not Kind.PROOF:
+        return "", entry.evidence
+    own = tuple(line for line in entry.evidence if line.startswith("statement: "))
+    rest = tuple(line for line in entry.evidence if line not in own)
+    return " ".join(line.removeprefix("statement: ") for line in own), rest
 
 
 def source_text(claim: Claim) -> str:

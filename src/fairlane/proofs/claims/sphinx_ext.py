@@ -23,8 +23,8 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from fairlane.proofs.claims.checking import Entry, Report, Run, check
 from fairlane.proofs.claims.collection import Collection, load_collection
-from fairlane.proofs.claims.graph_page import PAINT, claim_graph_svg, legend_html
-from fairlane.proofs.claims.site import source_text, standing_text, value_text
+from fairlane.proofs.claims.graph_page import PAINT, box_styles, claim_graph_svg, legend_html
+from fairlane.proofs.claims.site import source_text, standing_text, stated_and_evidence, value_text
 from fairlane.proofs.claims.status import Colour
 from fairlane.reference.errors import FairlaneError
 
@@ -63,13 +63,16 @@ class ClaimDirective(SphinxDirective):
             standing += _reference(self.env, entry.weakest, entry.weakest)
             standing += nodes.Text(f" ({worth}) at its weakest.")
         box += standing
+        stated, evidence = stated_and_evidence(entry)
+        if stated:
+            box += nodes.paragraph("", stated)
         source = source_text(entry.claim)
         block = nodes.literal_block(source, source, language="text")
         box += block
-        if entry.evidence:
+        if evidence:
             box += nodes.raw("", "<details><summary>Evidence</summary>", format="html")
             listed = nodes.bullet_list()
-            for line in entry.evidence:
+            for line in evidence:
                 item = nodes.list_item()
                 item += nodes.paragraph("", line)
                 listed += item
@@ -215,13 +218,13 @@ def add_style(_app: Sphinx, _page: str, _template: str, context: dict[str, Any],
 def style_sheet() -> str:
     """CSS for claims, their values and the graph."""
     rules = [
+        box_styles(),
         ".claim pre { font-size: .85em; }",
         ".claim-graph-frame { overflow-x: auto; background: #fff; }",
         ".claim-legend { list-style: none; padding: 0; }",
         ".claim-swatch { display: inline-block; width: .9em; height: .9em; border: 1.5px solid; margin-right: .5em; }",
     ]
-    for colour, (fill, edge) in PAINT.items():
-        rules.append(f".admonition.claim-{colour} {{ border-left: .35em solid {edge}; }}")
+    for colour, (fill, _) in PAINT.items():
         if colour in (Colour.AMBER, Colour.RED):
             rules.append(f".claim-value-{colour} {{ background: {fill}; color: #111; }}")
     return "\n".join(rules)

@@ -32,13 +32,14 @@ def run(claim: Claim, context: Context) -> Outcome:
 
 def outcome_of(proof: Proof) -> Outcome:
     """A proof's outcome as a claim's."""
+    stated = f"statement: {proof.statement}"
     try:
         pieces = tuple(proof.prove())
     except Refuted as error:
-        return Outcome(status=Status.FAILED, strength=None, summary=str(error), evidence=(proof.statement,))
+        return Outcome(status=Status.FAILED, strength=None, summary=str(error), evidence=(stated,))
     except ProofFailed as error:
-        return Outcome(status=Status.UNKNOWN, strength=None, summary=str(error), evidence=(proof.statement,))
-    lines = [f"statement: {proof.statement}"]
+        return Outcome(status=Status.UNKNOWN, strength=None, summary=str(error), evidence=(stated,))
+    lines = [stated]
     if proof.assumptions:
         lines.append(f"assumptions: {proof.assumptions}")
     for piece in pieces:
