@@ -81,21 +81,69 @@ def phases(view: View) -> tuple[list[RequestView], list[RequestView]]:
     return prompts, [r for r in view.requests if r.prompt == 0]
 
 
+Worth = Callable[[RequestView, int], Real]
+
+
+class Running:
+    """Worth of the first rows of a queue, summed once for each width."""
+
+    def __init__(self, rows: Sequence[RequestView], worth: Worth) -> None:
+        self._rows = rows
+        self._worth = worth
+        self._sums: dict[int, list[Real]] = {}
+
+    def first(self, width: int, count: int) -> Real:
+        """Of the first ``count`` rows at a width."""
+        sums = self._sums.setdefault(width, [0])
+        while len(sums) <= min(count, len(self._rows)):
+            sums.append(sums[-1] + self._worth(self._rows[len(sums) - 1], width))
+        return sums[min(count, len(self._rows))]
+
+
 def queued(
     view: View,
     *,
     prompts: Sequence[RequestView],
     rows: Sequence[RequestView],
     usable: Callable[[Graph], bool],
-    score: Callable[[Graph, Sequence[RequestView], Sequence[RequestView]], Real],
+    row_worth: Worth,
+    share_worth: Worth,
 ) -> Iterable[Candidate]:
-    """Candidates of usable graphs, both kinds of lanes filled from the front of their queues."""
+    """Candidates of usable graphs, both kinds of lanes filled from the front of their queues.
+
+    Parameters
+    ----------
+    view : View
+        What the dispatcher sees.
+    prompts, rows : sequence of RequestView
+        The queues.
+    usable : callable
+        Whether a graph may be considered; where none may, all are.
+    row_worth, share_worth : callable
+        Worth of a row at a width, and of a number of prompt tokens of a request.
+    """
+    wanted = any(usable(graph) for graph in view.catalog)
+    running = Running(rows, row_worth)
+    lists: dict[tuple[int, int], tuple[tuple[RequestView, ...], Real]] = {}
     for order, graph in enumerate(view.catalog):
-        if not usable(graph):
+        if wanted and not usable(graph):
             continue
-        prefill = fill_in_order(graph, prompts)
+        key = (graph.prefill_capacity, graph.prefill_lanes)
+        if key not in lists:
+            prefill = fill_in_order(graph, prompts)
+            lists[key] = (prefill, list_worth(prefill, graph.prefill_capacity, share_worth))
+        prefill, worth = lists[key]
         decode = tuple(rows[: graph.decode_capacity])
         if prefill or decode:
-            yield Candidate(
-                graph=graph, order=order, prefill=prefill, decode=decode, score=score(graph, prefill, decode)
-            )
+            worth = worth + running.first(graph.width, graph.decode_capacity)
+            yield Candidate(graph=graph, order=order, prefill=prefill, decode=decode, score=worth / graph.duration_ms)
+
+
+def list_worth(prompts: Sequence[RequestView], capacity: int, share_worth: Worth) -> Real:
+    """Worth of a prefill list that is filled in order."""
+    total: Real = 0
+    for request in prompts:
+        share = min(capacity, request.prompt)
+        total = total + share_worth(request, share)
+        capacity -= share
+    return total

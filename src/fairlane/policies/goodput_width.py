@@ -6,19 +6,12 @@ Language Models Using Goodput", 2024), with the catalog's durations in place of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from fractions import Fraction
 
 from fairlane.policies.choosing import choose, phases, queued
 from fairlane.policies.phase_first import arrival_order, serve_prompts_first
-from fairlane.reference.exact import Real
-from fairlane.reference.graph import Graph
-from fairlane.reference.policy import Decision, FunctionPolicy, PolicySpec, RequestView, View
-from fairlane.reference.yields import exact_yield
-
-
-def _goodput(graph: Graph, prefill: Sequence[RequestView], decode: Sequence[RequestView]) -> Real:
-    tokens = sum(exact_yield(r.acceptance, graph.width, r.limit - r.generated) for r in decode)
-    return tokens / graph.duration_ms
+from fairlane.reference.policy import Decision, FunctionPolicy, PolicySpec, View
+from fairlane.reference.score import RowValues
 
 
 def decide(view: View) -> Decision:
@@ -27,7 +20,16 @@ def decide(view: View) -> Decision:
     if prompts:
         return serve_prompts_first(view, arrival_order)
     rows.sort(key=arrival_order)
-    return choose(queued(view, prompts=(), rows=rows, usable=lambda g: g.decode_capacity > 0, score=_goodput))
+    return choose(
+        queued(
+            view,
+            prompts=(),
+            rows=rows,
+            usable=lambda g: g.decode_capacity > 0,
+            row_worth=RowValues(Fraction(1)).unweighted,
+            share_worth=lambda r, share: 0,
+        )
+    )
 
 
 POLICY = PolicySpec(

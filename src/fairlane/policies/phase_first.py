@@ -12,19 +12,27 @@ from fairlane.policies.choosing import choose, phases, queued
 from fairlane.reference.exact import Real
 from fairlane.reference.graph import Graph
 from fairlane.reference.policy import Decision, RequestView, View
-from fairlane.reference.score import Lanes, lanes_value
-
-Queue = Callable[[RequestView], object]
+from fairlane.reference.score import RowValues, prompt_value
 
 
-def value_rate(view: View) -> Callable[[Graph, Sequence[RequestView], Sequence[RequestView]], Real]:
-    """The fixed-value score of given lanes under a view's output value."""
+def valued(
+    view: View,
+    prompts: Sequence[RequestView],
+    rows: Sequence[RequestView],
+    usable: Callable[[Graph], bool],
+) -> Decision:
+    """The graph of highest fixed-value score, lanes filled from the front of both queues."""
     beta = view.objective.decode_value
-
-    def score(graph: Graph, prefill: Sequence[RequestView], decode: Sequence[RequestView]) -> Real:
-        return lanes_value(graph, Lanes(prefill, decode), beta) / graph.duration_ms
-
-    return score
+    return choose(
+        queued(
+            view,
+            prompts=prompts,
+            rows=rows,
+            usable=usable,
+            row_worth=RowValues(beta),
+            share_worth=lambda request, share: prompt_value(request, share, beta),
+        )
+    )
 
 
 def arrival_order(request: RequestView) -> tuple[Real, int]:
@@ -38,7 +46,7 @@ def serve_prompts_first(view: View, queue: Callable[[RequestView], tuple[Real, .
     prompts.sort(key=queue)
     rows.sort(key=arrival_order)
     wanted = (lambda g: g.prefill_capacity > 0) if prompts else (lambda g: g.decode_capacity > 0)
-    return choose(queued(view, prompts=prompts, rows=rows, usable=wanted, score=value_rate(view)))
+    return valued(view, prompts, rows, wanted)
 
 
 def serve_decodes_first(view: View) -> Decision:
@@ -47,7 +55,7 @@ def serve_decodes_first(view: View) -> Decision:
     prompts.sort(key=arrival_order)
     rows.sort(key=arrival_order)
     wanted = (lambda g: g.decode_capacity > 0) if rows else (lambda g: g.prefill_capacity > 0)
-    return choose(queued(view, prompts=prompts, rows=rows, usable=wanted, score=value_rate(view)))
+    return valued(view, prompts, rows, wanted)
 
 
 def serve_head_first(view: View, key: Callable[[RequestView], tuple[Real, ...]]) -> Decision:
@@ -58,4 +66,4 @@ def serve_head_first(view: View, key: Callable[[RequestView], tuple[Real, ...]])
     prompts = [r for r in line if r.prompt > 0]
     rows = [r for r in line if r.prompt == 0]
     wanted = (lambda g: g.prefill_capacity > 0) if line[0].prompt > 0 else (lambda g: g.decode_capacity > 0)
-    return choose(queued(view, prompts=prompts, rows=rows, usable=wanted, score=value_rate(view)))
+    return valued(view, prompts, rows, wanted)

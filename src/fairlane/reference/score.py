@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cmp_to_key, lru_cache
+from itertools import accumulate
+from operator import mul
 from typing import NamedTuple, Protocol, TypeVar
 
 from fairlane.reference.errors import InvalidInstance
-from fairlane.reference.exact import Real, as_fraction, show
+from fairlane.reference.exact import Real, as_fraction, compare, show
 from fairlane.reference.graph import Graph
-from fairlane.reference.yields import exact_yield
 
 
 class LaneRequest(Protocol):
@@ -37,6 +39,7 @@ class LaneRequest(Protocol):
 
 
 R = TypeVar("R", bound=LaneRequest)
+V = TypeVar("V", bound=Real)
 
 
 class Lanes(NamedTuple):
@@ -63,9 +66,56 @@ def prompt_value(request: LaneRequest, share: int, decode_value: Fraction) -> Fr
     return request.weight * (share + first_output)
 
 
+class _Same:
+    """A key that stands for one object; hashing rationals costs more than the yields they give."""
+
+    __slots__ = ("acceptance",)
+
+    def __init__(self, acceptance: tuple[Fraction, ...]) -> None:
+        self.acceptance = acceptance
+
+    def __hash__(self) -> int:
+        return id(self.acceptance)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.acceptance is other.acceptance
+
+
+@lru_cache(maxsize=65536)
+def _yields(same: _Same) -> tuple[Fraction, ...]:
+    """D(1), D(2), ... of an acceptance list; later widths add nothing."""
+    reach = accumulate((Fraction(1), *same.acceptance), mul)
+    return tuple(accumulate(reach))
+
+
+class RowValues:
+    """Values of decode rows, w beta D(k) cut by the output limit; rows of one acceptance object share their yields."""
+
+    def __init__(self, decode_value: Fraction) -> None:
+        self._decode_value = decode_value
+        self._known: dict[tuple[int, int], tuple[tuple[Fraction, ...], Fraction]] = {}
+
+    def __call__(self, request: LaneRequest, width: int) -> Fraction:
+        """Value of a row of this width."""
+        value = self.unweighted(request, width)
+        weight = request.weight
+        return value if weight.numerator == weight.denominator else weight * value
+
+    def unweighted(self, request: LaneRequest, width: int) -> Fraction:
+        """Value of a row of this width at weight 1."""
+        acceptance = request.acceptance
+        most = min(width, request.limit - request.generated, len(acceptance) + 1)
+        key = (id(acceptance), most)
+        known = self._known.get(key)
+        # the acceptance object is kept beside its value, so that its id is not given to another one
+        if known is None:
+            known = self._known[key] = (acceptance, self._decode_value * _yields(_Same(acceptance))[most - 1])
+        return known[1]
+
+
 def row_value(request: LaneRequest, width: int, decode_value: Fraction) -> Fraction:
     """Value of one decode row, w beta D(k), cut by the output limit."""
-    return request.weight * decode_value * exact_yield(request.acceptance, width, request.limit - request.generated)
+    return RowValues(decode_value)(request, width)
 
 
 def check_value(decode_value: Real | str) -> Fraction:
@@ -142,15 +192,33 @@ def service_key(request: LaneRequest, index: int) -> tuple[int, Real, int]:
     return (0, 0, index) if last is None else (1, last, index)
 
 
+def by_service(requests: Iterable[R]) -> list[R]:
+    """Requests in the order of the tie-break; they are given in request order."""
+    rows = list(requests)
+    keys = [service_key(request, i) for i, request in enumerate(rows)]
+    return [rows[i] for i in sorted(range(len(rows)), key=keys.__getitem__)]
+
+
+def ranked(rows: Sequence[R], values: Sequence[V]) -> list[tuple[V, R]]:
+    """Rows by falling value; of equal values in the order given, which is that of :func:`by_service`.
+
+    Rounding to doubles keeps the order, so exact values are compared only where the doubles are equal.
+    """
+    if any(isinstance(value, float) for value in values):
+
+        def falling(a: tuple[V, R], b: tuple[V, R]) -> int:
+            return compare(b[0], a[0])
+
+        return sorted(zip(values, rows, strict=True), key=cmp_to_key(falling))
+    order = sorted(range(len(rows)), key=lambda i: (-float(values[i]), -values[i]))
+    return [(values[i], rows[i]) for i in order]
+
+
 def ranked_rows(requests: Iterable[R], width: int, decode_value: Fraction) -> list[tuple[Fraction, R]]:
     """Decoding requests by falling row value, ties by least recent service and then request order."""
-    rows = [
-        (row_value(request, width, decode_value), service_key(request, i), request)
-        for i, request in enumerate(requests)
-        if request.prompt == 0
-    ]
-    rows.sort(key=lambda row: (-row[0], row[1]))
-    return [(value, request) for value, _, request in rows]
+    rows = [request for request in by_service(requests) if request.prompt == 0]
+    value = RowValues(decode_value)
+    return ranked(rows, [value(request, width) for request in rows])
 
 
 def best_cohort(graph: Graph, requests: Sequence[LaneRequest], *, decode_value: Real | str) -> Cohort | None:
