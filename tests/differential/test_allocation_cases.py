@@ -73,7 +73,10 @@ def _solve(case: dict[str, Any]) -> Allocation:
 def _gap_at(case: dict[str, Any], x: list[Fraction]) -> Any:
     if "rates" in case:
         return support_gap(
-            [_exact(row) for row in case["rates"]], x, token_values=_exact(case["v"]), fairness_weights=_exact(case["f"])
+            [_exact(row) for row in case["rates"]],
+            x,
+            token_values=_exact(case["v"]),
+            fairness_weights=_exact(case["f"]),
         )
     problem = _problem(case)
     return support_gap(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import mpmath
 import numpy as np
 import pytest
@@ -46,8 +48,9 @@ def test_methods_agree_on_tables(family: str) -> None:
                 found = fair_allocation(
                     instance.rates, token_values=v, fairness_weights=f, method=method, tolerance=1e-4 if rough else 1e-9
                 )
-            except Unsupported as refusal:
-                assert method is AllocationMethod.WATER_FILLING, refusal
+            except Unsupported:
+                if method is not AllocationMethod.WATER_FILLING:
+                    raise
                 continue
             assert found.method is method
             _agree(default, found)
@@ -116,10 +119,11 @@ def test_cvxpy_agrees_where_it_is_accurate(seed: int) -> None:
                 theirs = short.best
         _agree(ours, theirs)
         if theirs.relative_gap <= tolerance:
-            assert theirs.utility == pytest.approx(ours.utility, abs=3 * tolerance * (theirs.gap / theirs.relative_gap or 1))
+            scale = float(ours.problem.token_values @ ours.rates + ours.problem.fairness_weights.sum())
+            assert theirs.utility == pytest.approx(ours.utility, abs=2 * tolerance * scale)
 
 
-def _two_action_share(y0: list[float], y1: list[float], v: list[float], f: list[float]) -> mpmath.mpf:
+def _two_action_share(y0: list[float], y1: list[float], v: list[float], f: list[float]) -> Any:
     """The share of the first of two actions by bisection of the slope at 50 digits."""
     with mpmath.workdps(50):
         low, high = mpmath.mpf(0), mpmath.mpf(1)

@@ -111,7 +111,9 @@ def test_water_filling_says_where_it_does_not_apply() -> None:
 def test_a_method_that_stops_short_says_how_far_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
     from fairlane.reference.allocation import conditional_gradients
 
-    monkeypatch.setattr(conditional_gradients.solve, "__kwdefaults__", {"max_steps": 3, "max_seconds": 9.0, "on_progress": None})
+    monkeypatch.setattr(
+        conditional_gradients.solve, "__kwdefaults__", {"max_steps": 3, "max_seconds": 9.0, "on_progress": None}
+    )
     rates = np.random.default_rng(0).uniform(0.1, 1, (20, 8))
     with pytest.raises(ToleranceNotMet, match="reached a relative gap of") as refusal:
         fair_allocation(rates, method="conditional-gradients")

@@ -116,7 +116,17 @@ def test_a_sound_graph_certificate_is_accepted(catalog: Catalog, requests: tuple
 
 @pytest.mark.parametrize(
     "corruption",
-    ["share-sum", "negative-share", "too-many-rows", "row-above-graph", "twice", "no-rate", "prompts", "bad-price", "shape"],
+    [
+        "share-sum",
+        "negative-share",
+        "too-many-rows",
+        "row-above-graph",
+        "twice",
+        "no-rate",
+        "prompts",
+        "bad-price",
+        "shape",
+    ],
 )
 def test_a_corrupted_certificate_is_refused(corruption: str, catalog: Catalog, requests: tuple[Request, ...]) -> None:
     sound = exact_certificate(fair_allocation_graphs(catalog, requests))

@@ -19,9 +19,10 @@ McNaughton, R. (1959). Scheduling with deadlines and loss functions. Management 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from heapq import heapify, heappop, heapreplace
 from itertools import pairwise
 
 import numpy as np
@@ -65,8 +66,6 @@ class LaunchSchedule:
     ----------
     launches : tuple of int
         Launches of each cohort in a period.
-    order : tuple of int
-        Cohorts in the order of launch, evenly interleaved.
     cycle_ms : Fraction
         Length of the period.
     rates : ndarray of float64, shape (n_requests,)
@@ -76,10 +75,21 @@ class LaunchSchedule:
     """
 
     launches: tuple[int, ...]
-    order: tuple[int, ...]
     cycle_ms: Fraction
     rates: FloatArray
     rate_error: float
+
+    def order(self) -> Iterator[int]:
+        """Cohorts in the order of launch, launch k of n at (2 k + 1) / (2 n) of the period."""
+        turns = [(Fraction(1, 2 * count), c, 1) for c, count in enumerate(self.launches) if count]
+        heapify(turns)
+        while turns:
+            _, c, k = turns[0]
+            yield c
+            if k < self.launches[c]:
+                heapreplace(turns, (Fraction(2 * k + 1, 2 * self.launches[c]), c, k + 1))
+            else:
+                heappop(turns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -315,10 +325,8 @@ def launch_schedule(shares: CohortShares, cycle_ms: Real | str) -> LaunchSchedul
     cycle = sum((n * t for n, t in zip(launches, durations, strict=True)), Fraction(0))
     rates = _mixed(shares, [float(n * t / cycle) for n, t in zip(launches, durations, strict=True)])
     goal = shares.rates()
-    turns = sorted((Fraction(2 * k + 1, 2 * count), c) for c, count in enumerate(launches) for k in range(count))
     return LaunchSchedule(
         launches=tuple(launches),
-        order=tuple(c for _, c in turns),
         cycle_ms=cycle,
         rates=rates,
         rate_error=float(np.abs(rates / goal - 1).max()),

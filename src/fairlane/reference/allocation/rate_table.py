@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,10 @@ from fairlane.reference.allocation.result import FloatArray, frozen
 from fairlane.reference.errors import InvalidInstance
 from fairlane.reference.exact import Real, as_fraction, found
 
-# a dense array, or any scipy sparse matrix (which has `tocsr`)
-RatesLike = npt.ArrayLike | Sequence[Sequence[Real | str]]
-NumbersLike = npt.ArrayLike | Sequence[Real | str] | Mapping[str, Real | str]
+# one number a request
+NumbersLike = (
+    npt.NDArray[np.generic] | Sequence[Real | str] | Sequence[Fraction] | Sequence[float] | Mapping[str, Real | str]
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
