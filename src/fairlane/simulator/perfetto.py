@@ -11,6 +11,7 @@ Trace Event Format, Google (2016).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import numpy as np
@@ -22,6 +23,9 @@ US_PER_MS = 1000
 GRAPHS, REQUESTS = 1, 2
 
 Event = dict[str, object]
+
+# json.dumps with options builds an encoder a call
+_ENCODER = json.JSONEncoder(allow_nan=False)
 
 
 def trace_events(run: Run) -> Iterator[Event]:
@@ -73,6 +77,26 @@ def trace_events(run: Run) -> Iterator[Event]:
             yield _slice(label, REQUESTS, who + 1, start, length, detail, word)
     yield from _lives(run)
     yield from _counters(run)
+
+
+def trace_text(run: Run) -> Iterator[str]:
+    """The document of a run in pieces, an event a line, so that a long run need not be held as a whole.
+
+    Parameters
+    ----------
+    run : Run
+        Any number of launches.
+
+    Yields
+    ------
+    str
+        JSON that is whole once all pieces are joined.
+    """
+    before = '{"displayTimeUnit": "ms", "traceEvents": [\n'
+    for event in trace_events(run):
+        yield before + _ENCODER.encode(event)
+        before = ",\n"
+    yield "\n]}\n"
 
 
 def _lives(run: Run) -> Iterator[Event]:

@@ -255,7 +255,12 @@ def _ms(value: float | None) -> str:
 
 
 def _plain(value: float | None) -> str:
-    return "n/a" if value is None else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    if value is None:
+        return "n/a"
+    if abs(value) >= 1e8:
+        mantissa, exponent = f"{value:.2e}".split("e")
+        return f"{mantissa} · 10<sup>{int(exponent)}</sup>"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def _share(part: float, whole: float) -> float | None:

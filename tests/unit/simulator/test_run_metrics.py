@@ -19,7 +19,7 @@ from fairlane.simulator.figures import PictureFormat, render, shares_figure
 from fairlane.simulator.goodput import Targets
 from fairlane.simulator.metrics_json import run_metrics_to_json
 from fairlane.simulator.output_ages import age_series
-from fairlane.simulator.perfetto import trace_events
+from fairlane.simulator.perfetto import trace_events, trace_text
 from fairlane.simulator.report import ReportEntry, picture_files, render_report
 from fairlane.simulator.run import Run
 from fairlane.simulator.run_metrics import measure_run
@@ -160,7 +160,7 @@ def test_a_window_stops_at_its_bounds_and_says_so() -> None:
 
 def test_trace_events_cover_each_launch_and_each_life() -> None:
     events = list(trace_events(small_run()))
-    json.dumps({"traceEvents": events}, allow_nan=False)
+    assert json.loads("".join(trace_text(small_run())))["traceEvents"] == events
     slices = [e for e in events if e["ph"] == "X"]
     graphs = [(e["name"], e["ts"], e["dur"]) for e in slices if e["cat"] == "graph"]
     assert graphs == [("p4", 0, 2000), ("p4", 2000, 2000), ("d2w2", 4000, 3000)]
