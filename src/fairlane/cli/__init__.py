@@ -41,7 +41,7 @@ def run(arguments: Sequence[str]) -> int:
         return _say("interrupted", EXIT_INTERRUPTED)
     except usage_error as error:
         format_message = getattr(error, "format_message", None)
-        return _say(format_message() if callable(format_message) else str(error), EXIT_BAD_INPUT)
+        return _say(str(format_message()) if callable(format_message) else str(error), EXIT_BAD_INPUT)
     except (InvalidInstance, DataError, PolicyError) as error:
         return _say(str(error), EXIT_BAD_INPUT)
     except FairlaneError as error:

@@ -153,9 +153,9 @@ class AgedSweep:
         TooLarge
             More than ``max_states``.
         """
-        root = (0, (0,) * len(self.instance.requests))
-        seen = {root}
-        queue = [root]
+        root: Key = (0, (0,) * len(self.instance.requests))
+        seen: set[Key] = {root}
+        queue: list[Key] = [root]
         for key in queue:
             for _, _, law in self.moves(key, every=True):
                 for _, following in law:

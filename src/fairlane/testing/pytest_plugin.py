@@ -49,7 +49,7 @@ class SuiteCollector(pytest.Collector):
 
     def collect(self) -> Iterator[SuiteItem]:
         """One item an (instance, policy)."""
-        for policy in self.config.getoption("--fairlane-policy"):
+        for policy in self.config.getoption("--fairlane-policy") or ():
             for name in suite.names():
                 yield SuiteItem.from_parent(self, name=f"{policy}-{name}", policy=policy, instance=name)
 
