@@ -69,8 +69,10 @@ def load_policy(name: str) -> Policy:
         sys.path.insert(0, os.getcwd())
     try:
         found: object = importlib.import_module(module_name)
-    except (ImportError, SyntaxError, ValueError, TypeError) as error:
-        raise PolicyError(f"policy {name!r}: module {module_name!r} cannot be imported: {error}") from error
+    except (Exception, SystemExit) as error:
+        # a user's module may raise anything while it is imported
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise PolicyError(f"policy {name!r}: module {module_name!r} cannot be imported: {reason}") from error
     for part in attribute.split("."):
         if not hasattr(found, part):
             raise PolicyError(f"policy {name!r}: {module_name!r} has no {attribute!r}")
