@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from fairlane.cli import allocate, catalog, check, evaluate, export, long_run, metrics, notes, solve, verify
+from fairlane.cli import allocate, catalog, check, evaluate, export, graph, long_run, metrics, notes, solve, verify
 
 
 def build() -> Any:  # a click command; typer does not publish its type
@@ -24,6 +24,7 @@ def build() -> Any:  # a click command; typer does not publish its type
     app.command("check")(check.command)
     app.command("evaluate")(evaluate.command)
     app.command("export")(export.command)
+    app.command("graph")(graph.command)
     app.command("long-run")(long_run.command)
     app.command("allocate")(allocate.command)
     app.command("metrics")(metrics.command)
