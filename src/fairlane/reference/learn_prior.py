@@ -103,7 +103,8 @@ def learn_prior(
             mass[n] = alive * Fraction(ended, at_risk)
             alive -= mass[n]
             variance += ended / (at_risk * (at_risk - ended)) if at_risk > ended else math.inf
-            lower, upper = _band(float(alive), variance, z)
+            # survival never rises, so the last upper bound still holds where nobody is left
+            lower, upper = _band(float(alive), variance, z) if alive else (0.0, curve[-1].upper if curve else 1.0)
             curve.append(
                 SurvivalPoint(length=n, survival=alive, lower=lower, upper=upper, at_risk=at_risk, ended=ended)
             )
@@ -122,8 +123,6 @@ def learn_prior(
 
 
 def _band(survival: float, variance: float, z: float) -> tuple[float, float]:
-    """Greenwood's band on the log(-log) scale; no information where nobody is left or nobody has ended."""
-    if not 0 < survival < 1 or not math.isfinite(variance):
-        return (0.0, 1.0) if survival > 0 else (0.0, 0.0)
+    """Greenwood's band on the log(-log) scale, for a survival strictly between 0 and 1."""
     width = z * math.sqrt(variance) / abs(math.log(survival))
     return survival ** math.exp(width), survival ** math.exp(-width)

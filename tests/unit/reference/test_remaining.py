@@ -111,6 +111,15 @@ def test_the_product_limit_estimate_of_a_published_example() -> None:
     assert learned.prior[-1] == (40, learned.tail)
 
 
+def test_where_the_estimate_reaches_zero_the_band_does_not_claim_certainty() -> None:
+    # one observation says nothing about survival beyond it; later the last upper bound stays in force
+    assert [(p.lower, p.upper) for p in learn_prior([2], [], limit=2).curve] == [(0, 1)]
+    first, last = learn_prior([1, 3], [2], limit=8).curve
+    assert last.survival == 0
+    assert (last.lower, last.upper) == (0, first.upper)
+    assert 0 < first.lower < first.survival < first.upper < 1
+
+
 def test_a_limit_below_what_was_observed_is_refused() -> None:
     with pytest.raises(InvalidInstance, match="need >= 6"):
         learn_prior([2], [5], limit=5)
