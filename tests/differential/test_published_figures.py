@@ -11,11 +11,17 @@ import json
 from datetime import datetime
 from decimal import Decimal
 
+import numpy as np
 import pytest
 
-from fairlane.simulator.traces import TraceFormat, read_trace
+from fairlane.policies import load_policy
+from fairlane.simulator.run_metrics import measure_run
+from fairlane.simulator.simulate import simulate
+from fairlane.simulator.timing_tables import synthetic_catalog
+from fairlane.simulator.traces import TraceFormat, read_trace, requests_of
 from tests.cases import data
 from tests.cli.test_no_traceback import outcome
+from tests.counts import count
 
 VLLM = ("timings", "llmservingsim_rtxpro6000_llama31-8b_vllm_requests.jsonl")
 AZURE = ("traces", "AzureLLMInferenceTrace_code.csv")
@@ -80,3 +86,23 @@ def test_the_mooncake_trace_is_read_in_full_with_equal_arrivals_in_file_order() 
     assert [(int(r.arrival_ms), r.prompt_tokens, r.output_tokens) for r in trace.rows] == [
         (row["timestamp"], row["input_length"], row["output_length"]) for row in rows
     ]
+
+
+@pytest.mark.parametrize("parts", [AZURE, MOONCAKE], ids=["azure", "mooncake"])
+def test_a_real_trace_runs_end_to_end_and_every_token_is_accounted_for(parts: tuple[str, ...]) -> None:
+    file = data(*parts)
+    requests = requests_of(read_trace(file.read_bytes(), file.name), acceptance=["0.73", "0.71"])[: count(1500)]
+    run = simulate(requests, synthetic_catalog(mixed=True), load_policy("fixed-value"), decode_value=16, seed=7)
+    metrics = measure_run(run)
+    shown = metrics.publications
+    assert shown.n_finished == len(requests)
+    assert shown.output_tokens == sum(request.limit for request in requests)
+    assert metrics.prompt_tokens == sum(request.prompt for request in requests)
+    assert metrics.prompt_tokens + metrics.padded_prompt_tokens == metrics.offered_prompt_tokens
+    # gaps of a request add up from its first output to its last
+    figures = shown.per_request
+    between = figures.e2e_ms - figures.ttft_ms
+    sums = np.add.reduceat(np.append(figures.gaps_ms, 0.0), figures.gap_offsets[:-1])
+    several = np.diff(figures.gap_offsets) > 0
+    assert sums[several] == pytest.approx(between[several], rel=1e-9)
+    assert not between[~several].any()
