@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from math import lcm
 
 from fairlane.reference.errors import InvalidInstance
 from fairlane.reference.exact import as_integer
@@ -76,25 +77,23 @@ def prefill_plan(prompt_tokens: int, graphs: Iterable[Graph]) -> PrefillPlan:
             if rest > 0 and rest not in reach:
                 reach.add(rest)
                 order.append(rest)
-    best: dict[int, tuple[Fraction, int, Graph | None]] = {0: (Fraction(0), 0, None)}
-    for left in sorted(reach):
-        if left == 0:
-            continue
+    # whole numbers of a common unit: a rational sum costs ten times as much
+    unit = lcm(*(graph.duration_ms.denominator for graph in kept))
+    steps = [(graph.prefill_capacity, int(graph.duration_ms * unit), k) for k, graph in enumerate(kept)]
+    best: dict[int, tuple[int, int, int]] = {0: (0, 0, -1)}
+    for left in sorted(reach - {0}):
         options = []
-        for k, graph in enumerate(kept):
-            time, count, _ = best[max(0, left - graph.prefill_capacity)]
-            options.append((time + graph.duration_ms, count + 1, k))
-        time, count, k = min(options)
-        best[left] = (time, count, kept[k])
+        for capacity, duration, k in steps:
+            time, count, _ = best[max(0, left - capacity)]
+            options.append((time + duration, count + 1, k))
+        best[left] = min(options)
     names: list[Graph] = []
     left = tokens
     while left > 0:
-        step = best[left][2]
-        assert step is not None
-        names.append(step)
-        left = max(0, left - step.prefill_capacity)
+        names.append(kept[best[left][2]])
+        left = max(0, left - names[-1].prefill_capacity)
     names.sort(key=lambda g: -g.prefill_capacity)
-    return PrefillPlan(graphs=tuple(g.name for g in names), duration_ms=best[tokens][0])
+    return PrefillPlan(graphs=tuple(g.name for g in names), duration_ms=Fraction(best[tokens][0], unit))
 
 
 def prefill_completion_ms(prompt_tokens: int, graphs: Iterable[Graph]) -> Fraction:
