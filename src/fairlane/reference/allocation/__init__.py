@@ -7,12 +7,24 @@ Two forms of one problem: explicit action vectors (`fair_allocation`) and graphs
 from __future__ import annotations
 
 from fairlane.reference.allocation.certificate import SupportingDirection, support_gap, supporting_direction
+from fairlane.reference.allocation.cohorts import Cohort, CohortShares, LaunchSchedule
 from fairlane.reference.allocation.exact_certificate import (
     AllocationCertificate,
     CheckedGap,
     check_certificate,
     exact_certificate,
 )
+from fairlane.reference.allocation.lag import (
+    Lag,
+    LagLedger,
+    advance,
+    deliver,
+    open_ledger,
+    reference_rates,
+    revise,
+)
+from fairlane.reference.allocation.picture import draw_allocation
+from fairlane.reference.allocation.problem_file import AllocationProblem, load_allocation_problem
 from fairlane.reference.allocation.region import RateRegion, rate_region
 from fairlane.reference.allocation.result import (
     Allocation,
@@ -28,17 +40,30 @@ __all__ = [
     "Allocation",
     "AllocationCertificate",
     "AllocationMethod",
+    "AllocationProblem",
     "CheckedGap",
+    "Cohort",
+    "CohortShares",
     "GraphAllocation",
+    "Lag",
+    "LagLedger",
+    "LaunchSchedule",
     "RateRegion",
     "SupportingDirection",
     "ToleranceNotMet",
     "ToleranceTooSmall",
+    "advance",
     "check_certificate",
+    "deliver",
+    "draw_allocation",
     "exact_certificate",
     "fair_allocation",
     "fair_allocation_graphs",
+    "load_allocation_problem",
+    "open_ledger",
     "rate_region",
+    "reference_rates",
+    "revise",
     "support_gap",
     "supporting_direction",
 ]

@@ -26,8 +26,8 @@ from fairlane.reference.allocation.result import FloatArray
 
 MAX_STEPS = 120
 TO_BOUNDARY = 0.995
-# below this size an inverse with one refinement is faster than factors: nearly all time is call overhead
-SMALL = 64
+# up to this size an inverse is as fast as factors, which would import scipy first
+SMALL = 160
 # sparse systems this large go to conjugate gradients first: far from the end they need few iterations
 LARGE = 300
 MAX_ITERATIONS = 250

@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairlane.reference.allocation.result import FloatArray
+from fairlane.reference.allocation.result import FloatArray, IntArray
 
 MAX_SUPPORT = 1500
+SPARE = 50
 MAX_STEPS = 12
 # how often the support may change before it is called unclear
 MAX_CHANGES = 12
@@ -27,6 +28,8 @@ RANK_TOLERANCE = 1e-14
 # an action left out may beat the price of time by this much (relative) before the support is wrong
 PRICE_TOLERANCE = 1e-12
 EXTENDED_TABLE = 20_000
+# weights above this part of the total leave their rates right to 1e-12 in plain doubles
+PLAIN_WEIGHT = 1e-3
 BY_SVD = 200
 
 
@@ -59,6 +62,11 @@ def polish(
     """
     support = np.flatnonzero(theta * rho > s)
     share = theta[support]
+    if support.size > rates.shape[1]:
+        support, share = _without_copies(rates, support, share)
+        if support.size > 2 * rates.shape[1] + SPARE:
+            # a face of so many ties: the interior point's middle of it is as good as Newton's
+            return None
     for _ in range(MAX_CHANGES):
         if not 1 <= support.size <= MAX_SUPPORT:
             return None
@@ -83,6 +91,16 @@ def polish(
     shares = np.zeros(theta.size)
     shares[support] = share
     return Polished(shares, x, u)
+
+
+def _without_copies(rates: Any, support: IntArray, share: FloatArray) -> tuple[IntArray, FloatArray]:
+    """The support with equal actions merged into the first of them."""
+    table = rates[support]
+    table = table if isinstance(table, np.ndarray) else table.toarray()
+    _, first, group = np.unique(table, axis=0, return_index=True, return_inverse=True)
+    merged = np.zeros(first.size)
+    np.add.at(merged, group.ravel(), share)
+    return support[first], merged
 
 
 def _solve(H: FloatArray, rhs: FloatArray) -> FloatArray:
@@ -113,7 +131,7 @@ def _newton(
     n, n_requests = Y.shape
     wide: Any = np.float64
     exact: Any = Y
-    if n * n_requests <= EXTENDED_TABLE:
+    if n * n_requests <= EXTENDED_TABLE and float(f.min()) < PLAIN_WEIGHT:
         Y = Y if isinstance(Y, np.ndarray) else Y.toarray()
         wide, exact = np.longdouble, Y.astype(np.longdouble)
     share: Any = theta.astype(wide) / theta.sum()
@@ -125,7 +143,6 @@ def _newton(
     H = np.empty((n + 1, n + 1))
     H[n, :n] = H[:n, n] = 1
     H[n, n] = 0
-    last = np.inf
     for _ in range(MAX_STEPS):
         r_x = share @ exact - x
         r_u = f - x * price
@@ -145,12 +162,12 @@ def _newton(
         x = x + length * d_x
         price = price + length * d_u
         time_price = time_price + length * y[n]
-        if moved < 1e-14 or (moved < 1e-10 and moved > 0.1 * last):
+        # the error left is the square of the step, or, where directions are poor, a small part of it
+        if moved < 1e-10:
             return (
                 share.astype(np.float64),
                 (share @ exact).astype(np.float64),
                 price.astype(np.float64),
                 float(time_price),
             )
-        last = moved
     return None
