@@ -20,6 +20,8 @@ from fairlane.reference.step import step
 
 # more than this many choices cannot be read in one picture
 MAX_CHOICES = 90
+# nor more than this many lines from choices to states
+MAX_TRANSITIONS = 110
 # with at most this many choices in all, those that nobody takes are drawn too
 MAX_FULL_CHOICES = 36
 MAX_SITUATIONS = 20_000
@@ -84,6 +86,7 @@ def decision_graph(
     policy: object | None = None,
     policy_name: str = "policy",
     max_choices: int = MAX_CHOICES,
+    max_transitions: int = MAX_TRANSITIONS,
 ) -> DecisionGraph:
     """The optimal policy's choices, a policy's own where given, and all others where there are few.
 
@@ -97,8 +100,8 @@ def decision_graph(
         Whose losing branches to mark.
     policy_name : str
         What to call it.
-    max_choices : int
-        Refusal beyond this many choices to draw.
+    max_choices, max_transitions : int
+        Refusal beyond this many choices, or outcomes of choices, to draw.
 
     Raises
     ------
@@ -111,7 +114,14 @@ def decision_graph(
         from fairlane.oracle.solve import solve
 
         solution = solve(instance)
-    return _Collector(instance, solution, max_choices).collect(policy, policy_name)
+    graph = _Collector(instance, solution, max_choices).collect(policy, policy_name)
+    lines = sum(len(choice.to) for choice in graph.choices)
+    if lines > max_transitions:
+        raise TooLarge(
+            f"instance {instance.name!r} needs {lines} transitions in its picture; "
+            f"a picture takes at most {max_transitions}"
+        )
+    return graph
 
 
 class _Collector:

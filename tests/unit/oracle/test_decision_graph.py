@@ -52,13 +52,14 @@ def test_kinds_and_advantages_of_a_hand_made_instance() -> None:
         for c in graph.choices
     }
     half = Fraction(1, 2)
+    zero, one = Fraction(0), Fraction(1)
     assert found == {
-        (2, 0): (Kind.LOSING, -half, 1),
-        (2, 1): (Kind.OPTIMAL, 0, 0),
-        (1, 0): (Kind.FOLLOWING, 0, 1),
-        (1, 1): (Kind.OTHER, -half, 0),
+        (2, 0): (Kind.LOSING, -half, one),
+        (2, 1): (Kind.OPTIMAL, zero, zero),
+        (1, 0): (Kind.FOLLOWING, zero, one),
+        (1, 1): (Kind.OTHER, -half, zero),
     }
-    assert (graph.optimum, graph.policy_value) == (Fraction(-3, 2), -2)
+    assert (graph.optimum, graph.policy_value) == (Fraction(-3, 2), Fraction(-2))
     assert [node.on_optimal_path for node in graph.states] == [True, False, True]
 
 
@@ -80,7 +81,7 @@ def test_losses_drawn_sum_to_the_exact_gap(name: str) -> None:
     for seed in range(count(200)):
         instance = random_instance(random.Random(seed), age=seed % 4 == 0, most_requests=2)
         solution = solve(instance)
-        graph = decision_graph(instance, solution=solution, policy=policy, max_choices=10_000)
+        graph = decision_graph(instance, solution=solution, policy=policy, max_choices=10_000, max_transitions=10_000)
         exact = evaluate(instance, policy, solution=solution)
         assert graph.policy_value == exact.value
         lost = sum((c.advantage * (c.probability or 0) for c in graph.choices if c.kind is Kind.LOSING), Fraction(0))
@@ -95,6 +96,8 @@ def test_losses_drawn_sum_to_the_exact_gap(name: str) -> None:
 def test_too_many_choices_are_refused_with_their_number() -> None:
     with pytest.raises(TooLarge, match=r"needs at least 6 choices in its picture; a picture takes at most 5"):
         decision_graph(suite.load("h100-weights"), max_choices=5)
+    with pytest.raises(TooLarge, match=r"needs \d+ transitions in its picture; a picture takes at most 5"):
+        decision_graph(suite.load("h100-weights"), max_transitions=5)
 
 
 def test_nothing_overlaps_and_edges_run_forward_in_a_layout() -> None:
