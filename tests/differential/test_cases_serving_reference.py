@@ -1,15 +1,13 @@
 """Known answers for catalogs, yields and single decisions, from public reports (see the cases' README).
 
-The folder is FAIRLANE_CASES, so that any file of the same format can be checked.
+FAIRLANE_CASES names the folder, or any file of the same format.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
-import os
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,24 +18,14 @@ from fairlane.reference.errors import InvalidInstance
 from fairlane.reference.objective import Objective
 from fairlane.reference.policy import Decision, RequestView, View, check_decision
 from fairlane.reference.yields import expected_yield
-
-CASES = Path(os.environ.get("FAIRLANE_CASES", "../shared/cases"))
-
-
-def of_kind(kind: str) -> list[Any]:
-    file = CASES / "serving.json"
-    if not file.is_file():
-        reason = f"{file} is absent; FAIRLANE_CASES names its folder"
-        return [pytest.param(None, marks=pytest.mark.skip(reason=reason))]
-    rows = [case for case in json.loads(file.read_text())["cases"] if case["kind"] == kind]
-    return [pytest.param(case, id=case["name"]) for case in rows]
+from tests.cases import cases
 
 
 def exactly(value: object) -> object:
     return parse_json(json.dumps(value), "case")
 
 
-@pytest.mark.parametrize("case", of_kind("catalog"))
+@pytest.mark.parametrize("case", cases("serving.json", "catalog"))
 def test_catalog_is_accepted_or_names_the_graph(case: dict[str, Any]) -> None:
     if "error_names" in case:
         with pytest.raises(InvalidInstance, match=case["error_names"]):
@@ -46,7 +34,7 @@ def test_catalog_is_accepted_or_names_the_graph(case: dict[str, Any]) -> None:
         assert len(catalog_from_json(exactly(case["rows"]))) == case["expect"]
 
 
-@pytest.mark.parametrize("case", of_kind("yield"))
+@pytest.mark.parametrize("case", cases("serving.json", "yield"))
 def test_expected_tokens_of_a_row(case: dict[str, Any]) -> None:
     acceptance = [Fraction(str(q)) for q in case.get("acceptance", [])]
     if "marginals" in case:
@@ -60,7 +48,7 @@ def test_expected_tokens_of_a_row(case: dict[str, Any]) -> None:
     )
 
 
-@pytest.mark.parametrize("case", of_kind("decision"))
+@pytest.mark.parametrize("case", cases("serving.json", "decision"))
 def test_policy_takes_the_expected_graph(case: dict[str, Any]) -> None:
     catalog = catalog_from_json(exactly(case["catalog"]))
     views = []
