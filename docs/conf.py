@@ -6,6 +6,9 @@ import os
 import sys
 from importlib.metadata import version as installed_version
 
+from pygments.lexers.special import TextLexer
+from sphinx.application import Sphinx
+
 sys.path.insert(0, os.path.abspath("../src"))
 
 project = "fairlane"
@@ -17,11 +20,14 @@ version = release
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
-    "sphinx.ext.autosummary",
     "numpydoc",
+    "fairlane.proofs.claims.sphinx_ext",
 ]
 myst_enable_extensions = ["colon_fence", "deflist", "fieldlist"]
 myst_heading_anchors = 3
+# statuses of claims: what has changed is run, the rest is what an earlier check left beside the notes
+fairlane_notes = "notes"
+fairlane_notes_run = "changed"
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build"]
 
@@ -36,3 +42,8 @@ html_static_path = ["_static"]
 html_css_files = ["fairlane.css"]
 html_copy_source = False
 # formulas are plain text, so that the site needs no script from elsewhere
+
+
+def setup(app: Sphinx) -> None:
+    """Name the blocks that hold CSV as such; there is nothing to colour in them."""
+    app.add_lexer("csv", TextLexer)

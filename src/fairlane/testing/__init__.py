@@ -1,4 +1,4 @@
-"""For your own test suite: assert that a policy stays near the exact optimum, on instances of your own or drawn ones.
+"""For your own test suite: assert that a policy stays near the exact optimum, on instances of your own or drawn ones::
 
     from fairlane.testing import assert_within, instances
 
