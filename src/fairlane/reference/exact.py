@@ -40,6 +40,7 @@ def found(value: object) -> str:
 
 
 _DECIMAL = re.compile(r"[+-]?(?:(\d+)(?:\.(\d*))?|\.(\d+))(?:[eE]([+-]?\d+))?")
+_SHOWN = re.compile(r"0|-?[1-9][0-9]*(?:/[1-9][0-9]*)?")
 _RATIO = re.compile(r"([+-]?\d+)\s*/\s*(\d+)")
 
 
@@ -136,8 +137,35 @@ def as_integer(value: object, where: str, *, minimum: int) -> int:
 
 
 def show(value: Fraction | int) -> str:
-    """The canonical text of a rational: ``"-374/7"``, ``"5"``."""
-    return str(Fraction(value))
+    """The canonical text of a rational: ``"-374/7"``, ``"5"``, of any length."""
+    exact = Fraction(value)
+    try:
+        return str(exact)
+    except ValueError:
+        # Python refuses to write integers of more than 4300 digits; values of long episodes have more
+        from flint import fmpq
+
+        return str(fmpq(exact.numerator, exact.denominator))
+
+
+def parse_long(text: str) -> Fraction | None:
+    """The rational that :func:`show` wrote, of any length; None where the text is none.
+
+    Numbers a person writes go through :func:`parse_number`, which limits their size.
+
+    Examples
+    --------
+    >>> parse_long("-374/7"), parse_long("6/4"), parse_long("1e3")
+    (Fraction(-374, 7), None, None)
+    """
+    if _SHOWN.fullmatch(text) is None:
+        return None
+    from flint import fmpz
+
+    numerator, _, denominator = text.partition("/")
+    over, under = int(fmpz(numerator)), int(fmpz(denominator or "1"))
+    exact = Fraction(over, under)
+    return exact if exact.denominator == under else None
 
 
 def decimal_of(value: Fraction) -> float | None:

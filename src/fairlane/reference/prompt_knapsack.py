@@ -81,11 +81,7 @@ class PromptKnapsack:
     """Prompts with their prices made whole numbers once, for the lists of many graphs; see :func:`best_list`."""
 
     def __init__(self, prompts: Sequence[Prompt]) -> None:
-        exact = [(Fraction(p.rate), Fraction(p.bonus)) for p in prompts]
-        scale = lcm(*(q.denominator for pair in exact for q in pair))
-        self.items = [
-            WholePrompt(p.tokens, int(a * scale), int(b * scale)) for p, (a, b) in zip(prompts, exact, strict=True)
-        ]
+        self.items = _whole(prompts)
         self._total = sum(p.tokens for p in prompts)
         self._equal = len({item[1:] for item in self.items}) == 1
 
@@ -106,6 +102,14 @@ class PromptKnapsack:
 
             chosen = best_priced_set(items, capacity, lanes)
         return _in_filling_order(items, chosen, capacity)
+
+
+def _whole(prompts: Sequence[Prompt]) -> list[WholePrompt]:
+    if all(type(p.rate) is int and type(p.bonus) is int for p in prompts):
+        return [WholePrompt(p.tokens, int(p.rate), int(p.bonus)) for p in prompts]
+    exact = [(Fraction(p.rate), Fraction(p.bonus)) for p in prompts]
+    scale = lcm(*(q.denominator for pair in exact for q in pair))
+    return [WholePrompt(p.tokens, int(a * scale), int(b * scale)) for p, (a, b) in zip(prompts, exact, strict=True)]
 
 
 def _in_filling_order(items: Sequence[WholePrompt], chosen: tuple[int, ...], capacity: int) -> tuple[int, ...]:

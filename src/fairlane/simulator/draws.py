@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 from fractions import Fraction
 from itertools import accumulate
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from fairlane.reference.errors import InvalidInstance
 from fairlane.reference.request import Request
@@ -118,6 +118,28 @@ def hidden_length(request: Request, seed: int, rank: int) -> int:
     return law[bisect_right(steps, u)][0]
 
 
+class Kinds(NamedTuple):
+    """The distinct (acceptance, weight) of requests, and which of them each request has."""
+
+    of: tuple[tuple[tuple[Fraction, ...], Fraction], ...]
+    by_request: list[int]
+
+
+def kinds_of(requests: Sequence[Request]) -> Kinds:
+    """Requests by what their rows are worth; hashing whole numbers is much faster than hashing Fractions."""
+    seen: dict[tuple[int, ...], int] = {}
+    of: list[tuple[tuple[Fraction, ...], Fraction]] = []
+    index: list[int] = []
+    for request in requests:
+        numbers = (request.weight, *request.acceptance)
+        key = tuple([q.numerator for q in numbers] + [q.denominator for q in numbers])
+        kind = seen.setdefault(key, len(of))
+        if kind == len(of):
+            of.append((request.acceptance, request.weight))
+        index.append(kind)
+    return Kinds(tuple(of), index)
+
+
 class KeyedDraws:
     """The source of every ordinary run."""
 
@@ -130,11 +152,9 @@ class KeyedDraws:
                     f"requests[{i}].output_length is {length}; need > generated, which is {request.generated} "
                     f"(request {request.id!r})"
                 )
-        known: dict[tuple[Fraction, ...], tuple[float, ...]] = {}
-        for request in requests:
-            if request.acceptance not in known:
-                known[request.acceptance] = tuple(float(q) for q in request.acceptance)
-        self.acceptance = [known[r.acceptance] for r in requests]
+        kinds = kinds_of(requests)
+        chances = [tuple(float(q) for q in acceptance) for acceptance, _ in kinds.of]
+        self.acceptance = [chances[k] for k in kinds.by_request]
         self._stream = hash_words(seed, Stream.ACCEPTANCE)
 
     def accepted_drafts(self, request: int, generated: int, drafts: int) -> int:

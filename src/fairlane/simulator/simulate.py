@@ -3,106 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
 from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
 
 from fairlane.reference.errors import InvalidInstance
-from fairlane.reference.exact import Real, as_fraction, show
+from fairlane.reference.exact import Real
 from fairlane.reference.graph import Catalog
-from fairlane.reference.instance import why_unservable
 from fairlane.reference.objective import Objective
-from fairlane.reference.policy import PolicySpec, as_policy
+from fairlane.reference.policy import Policy, PolicySpec, as_policy
 from fairlane.reference.request import Request
-from fairlane.simulator.clock import Clock, clock_for
 from fairlane.simulator.draws import KeyedDraws, checked_seed
-from fairlane.simulator.event_loop import EventLoop, LaneRecord, Launch
-from fairlane.simulator.run import Rejection, Run, Status
+from fairlane.simulator.event_loop import EventLoop, LaneRecord
+from fairlane.simulator.run import Floats, Integers, Run, Status
+from fairlane.simulator.stage import Columns, Recording, Stage, stage
 
 
-class Stage(NamedTuple):
-    """A checked input, ready to run: requests by rank and times as ticks."""
+class Path(StrEnum):
+    """How `fixed-value` is run: by the fast loop, or by the event loop as every other policy."""
 
-    requests: tuple[Request, ...]
-    arrivals: list[int]
-    admitted: list[bool]
-    rejections: tuple[Rejection, ...]
-    clock: Clock
-    horizon: int | None
-    warnings: tuple[str, ...]
-
-
-class Tables:
-    """Columns of a run as they grow."""
-
-    def __init__(self) -> None:
-        self.graph: list[int] = []
-        self.start: list[int] = []
-        self.end: list[int] = []
-        self.offsets: list[int] = [0]
-        self.lanes: list[LaneRecord] = []
-
-    def record(self, launch: Launch, start: int, end: int, lanes: Sequence[LaneRecord]) -> None:
-        """One launch."""
-        self.graph.append(launch.graph)
-        self.start.append(start)
-        self.end.append(end)
-        self.lanes.extend(lanes)
-        self.offsets.append(len(self.lanes))
-
-
-def stage(
-    requests: Sequence[Request], catalog: Catalog, *, horizon_ms: Real | str | None = None, exact: bool = False
-) -> Stage:
-    """Sort, check and put on one time grid.
-
-    Raises
-    ------
-    InvalidInstance
-        Two requests of one id, or a horizon that is not > 0.
-    """
-    seen: dict[str, int] = {}
-    for i, request in enumerate(requests):
-        if request.id in seen:
-            raise InvalidInstance(
-                f"requests[{i}].id is {request.id!r}, already the id of requests[{seen[request.id]}]; need distinct ids"
-            )
-        seen[request.id] = i
-    horizon = None if horizon_ms is None else as_fraction(horizon_ms, "horizon_ms")
-    if horizon is not None and horizon <= 0:
-        raise InvalidInstance(f"horizon_ms is {show(horizon)}; need > 0")
-    times = [g.duration_ms for g in catalog] + [r.arrival_ms for r in requests]
-    clock = clock_for([*times, horizon] if horizon is not None else times, exact=exact)
-    arrivals = [clock.ticks(r.arrival_ms) for r in requests]
-    late = sum(1 for k in range(1, len(arrivals)) if arrivals[k] < arrivals[k - 1])
-    warnings: tuple[str, ...] = ()
-    ranked = tuple(requests)
-    if late:
-        order = sorted(range(len(arrivals)), key=arrivals.__getitem__)
-        ranked = tuple(requests[i] for i in order)
-        arrivals = [arrivals[i] for i in order]
-        warnings = (f"{late} requests arrive before the one ahead of them; sorted by arrival, ties in the order given",)
-    reasons = _rejections(ranked, catalog)
-    refused = {r.request for r in reasons}
-    return Stage(
-        requests=ranked,
-        arrivals=arrivals,
-        admitted=[i not in refused for i in range(len(ranked))],
-        rejections=reasons,
-        clock=clock,
-        horizon=None if horizon is None else clock.ticks(horizon),
-        warnings=warnings,
-    )
-
-
-def _rejections(requests: Sequence[Request], catalog: Catalog) -> tuple[Rejection, ...]:
-    both = any(g.prefill_capacity for g in catalog) and any(g.decode_capacity for g in catalog)
-    if both:
-        # every request is servable then
-        return ()
-    found = ((i, why_unservable(catalog, r)) for i, r in enumerate(requests))
-    return tuple(Rejection(request=i, reason=reason) for i, reason in found if reason is not None)
+    FAST = "fast"
+    READABLE = "readable"
 
 
 def simulate(
@@ -115,6 +37,7 @@ def simulate(
     horizon_ms: Real | str | None = None,
     seed: int = 0,
     name: str | None = None,
+    path: Path = Path.FAST,
 ) -> Run:
     """Run a policy on requests that arrive over time.
 
@@ -138,6 +61,8 @@ def simulate(
         Of every draw, 0 <= seed < 2^63.
     name : str or None
         Label of the policy in the result.
+    path : Path
+        Which loop runs `fixed-value`; the result is the same.
 
     Returns
     -------
@@ -173,10 +98,32 @@ def simulate(
     label = name if name is not None else policy_label(policy)
     ready = stage(requests, catalog, horizon_ms=horizon_ms)
     source = KeyedDraws(ready.requests, checked_seed(seed))
+    if path is Path.FAST and _is_fixed_value(rule):
+        from fairlane.simulator.fast_fixed_value import run_fast
+
+        outcome = run_fast(ready, catalog, prices, source)
+        return _assemble(ready, *outcome, catalog=catalog, objective=prices, label=label, seed=seed)
     loop = EventLoop(ready.requests, ready.arrivals, ready.admitted, catalog, prices, rule, source, ready.clock)
-    tables = Tables()
-    loop.run(tables, horizon=ready.horizon)
-    return assemble(ready, tables, loop, catalog=catalog, objective=prices, label=label, seed=seed)
+    recording = Recording(ready.clock)
+    loop.run(recording, horizon=ready.horizon)
+    prompt_left = np.array(loop.ledger.prompt, dtype=np.int64)
+    generated = np.array(loop.ledger.generated, dtype=np.int64)
+    return _assemble(
+        ready,
+        recording.columns(),
+        prompt_left,
+        generated,
+        catalog=catalog,
+        objective=prices,
+        label=label,
+        seed=seed,
+    )
+
+
+def _is_fixed_value(policy: Policy) -> bool:
+    from fairlane.policies.fixed_value import POLICY
+
+    return policy is POLICY.policy
 
 
 def policy_label(policy: object) -> str:
@@ -187,21 +134,27 @@ def policy_label(policy: object) -> str:
     return str(label)
 
 
-def assemble(
-    ready: Stage, tables: Tables, loop: EventLoop, *, catalog: Catalog, objective: Objective, label: str, seed: int
+def _assemble(
+    ready: Stage,
+    columns: Columns,
+    prompt_left: Integers,
+    generated: Integers,
+    *,
+    catalog: Catalog,
+    objective: Objective,
+    label: str,
+    seed: int,
 ) -> Run:
-    """The result from what was recorded."""
-    per_ms = ready.clock.per_ms
-    lanes = np.array(tables.lanes, dtype=np.int64).reshape(-1, 6)
+    lanes = columns.lanes
+    done = np.flatnonzero(lanes[:, LaneRecord._fields.index("finished")])
+    launch = np.repeat(np.arange(len(columns.graph)), np.diff(columns.offsets))
+    assert len(np.unique(lanes[done, 0])) == len(done), "one completion a request"
     finished_ms = np.full(len(ready.requests), np.nan)
-    ends = np.array([t / per_ms for t in tables.end], dtype=np.float64)
-    last_lane = np.flatnonzero(lanes[:, 5])
-    offsets = np.array(tables.offsets, dtype=np.int64)
-    launch = np.repeat(np.arange(len(ends)), np.diff(offsets))
-    assert len(set(lanes[last_lane, 0].tolist())) == len(last_lane), "one completion a request"
-    finished_ms[lanes[last_lane, 0]] = ends[launch[last_lane]]
-    boundary = boundary_tick(ready, tables.end[-1] if tables.end else 0)
-    status = status_codes(ready, finished_ms, boundary)
+    finished_ms[lanes[done, 0]] = columns.end_ms[launch[done]]
+    _check_conservation(ready, lanes, prompt_left, generated)
+    boundary = _boundary(ready, columns.last_end)
+    status = _status(ready, finished_ms, boundary)
+    per_ms = ready.clock.per_ms
     return Run(
         requests=ready.requests,
         catalog=catalog,
@@ -210,10 +163,10 @@ def assemble(
         seed=seed,
         horizon_ms=None if ready.horizon is None else Fraction(ready.horizon, per_ms),
         boundary_ms=boundary / per_ms,
-        graph=np.array(tables.graph, dtype=np.int64),
-        start_ms=np.array([t / per_ms for t in tables.start], dtype=np.float64),
-        end_ms=ends,
-        lane_offsets=offsets,
+        graph=columns.graph,
+        start_ms=columns.start_ms,
+        end_ms=columns.end_ms,
+        lane_offsets=columns.offsets,
         lane_request=lanes[:, 0].copy(),
         lane_consumed=lanes[:, 1].copy(),
         lane_published=lanes[:, 2].copy(),
@@ -221,25 +174,33 @@ def assemble(
         lane_accepted=lanes[:, 4].copy(),
         status=status,
         finished_ms=finished_ms,
-        prompt_left=np.array(loop.ledger.prompt, dtype=np.int64),
-        generated=np.array(loop.ledger.generated, dtype=np.int64),
+        prompt_left=prompt_left,
+        generated=generated,
         rejections=tuple(r for r in ready.rejections if status[r.request] == Status.REJECTED),
         warnings=ready.warnings,
     )
 
 
-def boundary_tick(ready: Stage, last_end: int) -> int:
-    """Where the measurement ends."""
+def _check_conservation(ready: Stage, lanes: Integers, prompt_left: Integers, generated: Integers) -> None:
+    """Over the whole run once more, from the lanes alone: work in = consumed + left, for both kinds of work."""
+    n = len(ready.requests)
+    consumed = np.bincount(lanes[:, 0], weights=lanes[:, 1], minlength=n).astype(np.int64)
+    published = np.bincount(lanes[:, 0], weights=lanes[:, 2], minlength=n).astype(np.int64)
+    prompt = np.array([r.prompt for r in ready.requests], dtype=np.int64)
+    before = np.array([r.generated for r in ready.requests], dtype=np.int64)
+    assert (prompt == consumed + prompt_left).all(), "prompt tokens in = consumed + left"
+    assert (before + published == generated).all(), "output = what was there + published"
+
+
+def _boundary(ready: Stage, last_end: int) -> int:
     if ready.horizon is not None:
         return max(ready.horizon, last_end)
     return max(last_end, ready.arrivals[-1] if ready.arrivals else 0)
 
 
-def status_codes(ready: Stage, finished_ms: np.ndarray, boundary: int) -> np.ndarray:
-    """:class:`Status` of every request at the boundary."""
+def _status(ready: Stage, finished_ms: Floats, boundary: int) -> Integers:
     status = np.where(np.isnan(finished_ms), int(Status.UNFINISHED), int(Status.FINISHED)).astype(np.int64)
     for rejection in ready.rejections:
         status[rejection.request] = Status.REJECTED
-    late = np.array([t > boundary for t in ready.arrivals], dtype=bool)
-    status[late] = Status.NOT_ARRIVED
+    status[[i for i, t in enumerate(ready.arrivals) if t > boundary]] = Status.NOT_ARRIVED
     return status
