@@ -31,6 +31,8 @@ fairlane_notes_run = "changed"
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build"]
 
+# numpydoc brings autosummary along, which writes pages of its own
+autosummary_generate = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 numpydoc_show_class_members = False

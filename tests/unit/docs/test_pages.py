@@ -24,9 +24,11 @@ from fairlane import suite
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
 # the page on notes has a test of its own, which runs its examples as notes
-PAGES = ["index.md", "tutorial/verify-your-policy.md"] + sorted(
-    f"how-to/{file.name}" for file in (DOCS / "how-to").glob("*.md") if file.name != "write-a-note.md"
-)
+PAGES = [
+    "index.md",
+    "tutorial/verify-your-policy.md",
+    *sorted(f"how-to/{file.name}" for file in (DOCS / "how-to").glob("*.md") if file.name != "write-a-note.md"),
+]
 
 
 class Block(NamedTuple):
@@ -43,9 +45,7 @@ def blocks(page: str) -> Iterator[Block]:
     end = 0
     for match in re.finditer(r"^```(\w+)\n(.*?)^```$", text, re.M | re.S):
         above = text[end : match.start()].rstrip().rpartition("\n\n")[2]
-        saved = re.search(r"[Ss]ave as `([\w.-]+)`", " ".join(above.split())) if above.endswith(":") else None
-        if saved is None and above.endswith(":"):
-            saved = re.search(r"Save as `([\w.-]+)`, with", above)
+        saved = re.search(r"Save as `([\w.-]+)`", " ".join(above.split())) if above.endswith(":") else None
         end = match.end()
         yield Block(match[1], match[2], saved[1] if saved else None)
 
