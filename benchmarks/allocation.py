@@ -242,7 +242,8 @@ def main() -> None:
     lines = [
         "# Fair allocation: time to a certified answer",
         "",
-        f"{platform.platform()}, Python {platform.python_version()}, numpy {np.__version__}. Goal: relative gap <= {GOAL:g}.",
+        f"{platform.platform()}, Python {platform.python_version()}, numpy {np.__version__}.",
+        f"Goal: relative gap <= {GOAL:g}.",
         "Written by `python benchmarks/allocation.py`; `n actions or graphs x requests` in the names.",
         "",
         "| problem | solver | wall (s) | CPU (s) | peak (MB) | certified relative gap | target (s) | met |",

@@ -31,6 +31,8 @@ from fairlane.reference.exact import Real
 from fairlane.reference.graph import Catalog
 from fairlane.reference.request import Request
 
+# a gap this small (relative) is all rounding, and no other certificate makes it smaller
+ROUNDING = 1e-15
 # a table of rates, (catalog, requests), or a problem read before
 RatesOrGraphs = object
 
@@ -94,8 +96,8 @@ def certified_gap(
     v, f = problem.token_values, problem.fairness_weights
     scale = float(v @ x) + float(f.sum())
     bent = f / x
-    gaps = [support_value(problem, v + bent) - float(v @ x) - float(f.sum())]
-    if log_prices is not None and (log_prices > 0).all():
+    gaps = [support_value(problem, v + bent) - scale]
+    if log_prices is not None and gaps[0] > ROUNDING * scale and (log_prices > 0).all():
         ratio = log_prices / bent
         excess = float((f * (ratio - 1 - np.log(ratio))).sum())
         gaps.append(support_value(problem, v + log_prices) - float((v + log_prices) @ x) + excess)

@@ -85,7 +85,7 @@ def solve_table(rates: Any, values: FloatArray, weights: FloatArray, *, toleranc
 def _first_master(rates: Any, values: FloatArray, weights: FloatArray) -> tuple[IntArray, InteriorPoint]:
     """A working set that is likely to hold the support, and its master problem."""
     n_actions, n = rates.shape
-    best = rates.argmax(axis=0) if isinstance(rates, np.ndarray) else np.asarray(rates.argmax(axis=0)).ravel()
+    best = _best_actions(rates)
     if n < LARGE:
         x = (weights / weights.sum()) @ rates[best]
         working = np.union1d(best, _largest(rates @ (values + weights / x), 2 * n))
@@ -108,6 +108,17 @@ def _first_master(rates: Any, values: FloatArray, weights: FloatArray) -> tuple[
     x = theta @ table
     m = 0.1 * float(weights.sum() + values @ x) / working.size
     return working, InteriorPoint(table, values, weights, restart(table, values, theta, x, (weights + m) / x, m))
+
+
+def _best_actions(rates: Any) -> IntArray:
+    """For each request an action of scaled rate 1."""
+    if not isinstance(rates, np.ndarray):
+        return np.asarray(rates.argmax(axis=0)).ravel()
+    # argmax along columns of a row-major table is ten times slower
+    rows, columns = np.nonzero(rates == 1.0)
+    best = np.zeros(rates.shape[1], dtype=np.int64)
+    best[columns] = rows
+    return best
 
 
 def _largest(worth: FloatArray, count: int) -> IntArray:

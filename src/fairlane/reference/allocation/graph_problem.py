@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
 from fairlane.reference.allocation.rate_table import NumbersLike, read_numbers
 from fairlane.reference.allocation.result import FloatArray, IntArray, frozen
 from fairlane.reference.errors import InvalidInstance
+from fairlane.reference.exact import show
 from fairlane.reference.graph import Catalog, Graph
 from fairlane.reference.request import Request
 
@@ -89,7 +89,7 @@ def read_graph_problem(
             seen[request_id] = i
     decoding = np.array([request.prompt == 0 for request in rows])
     decode_rows = np.array([graph.decode_capacity for graph in graphs], dtype=np.int64)
-    prefill_rates = np.array([_float(graph.prefill_capacity / graph.duration_ms, graph.name) for graph in graphs])
+    prefill_rates = np.array([graph.prefill_capacity * _speed(graph) for graph in graphs])
     for mask, able, need in (
         (decoding, bool(decode_rows.any()), "decode_capacity"),
         (~decoding, bool(prefill_rates.any()), "prefill_capacity"),
@@ -114,11 +114,15 @@ def read_graph_problem(
     )
 
 
-def _float(value: Fraction | int, name: str) -> float:
+def _speed(graph: Graph) -> float:
+    """Launches per millisecond."""
+    duration = graph.duration_ms
     try:
-        return float(value)
+        return duration.denominator / duration.numerator
     except OverflowError:
-        raise InvalidInstance(f"graph {name!r} has a rate beyond the range of doubles; need a finite rate") from None
+        raise InvalidInstance(
+            f"graph {graph.name!r} lasts {show(duration)} ms; need a duration whose inverse is a double"
+        ) from None
 
 
 def _decode_rates(graphs: Catalog, decoding: Sequence[Request]) -> FloatArray:
@@ -142,5 +146,5 @@ def _decode_rates(graphs: Catalog, decoding: Sequence[Request]) -> FloatArray:
     rates = np.zeros((len(graphs), len(decoding)))
     for g, graph in enumerate(graphs):
         if graph.decode_capacity:
-            rates[g] = yields[min(graph.width - 1, n_drafts)] * _float(1 / graph.duration_ms, graph.name)
+            rates[g] = yields[min(graph.width - 1, n_drafts)] * _speed(graph)
     return rates

@@ -31,6 +31,7 @@ EXTENDED_TABLE = 20_000
 # weights above this part of the total leave their rates right to 1e-12 in plain doubles
 PLAIN_WEIGHT = 1e-3
 BY_SVD = 200
+BY_ELIMINATION = 8
 
 
 class Polished(NamedTuple):
@@ -106,6 +107,14 @@ def _without_copies(rates: Any, support: IntArray, share: FloatArray) -> tuple[I
 def _solve(H: FloatArray, rhs: FloatArray) -> FloatArray:
     """The least-norm solution of the bordered system; a ridge stands for it where an SVD would take seconds."""
     n = H.shape[0] - 1
+    if n <= BY_ELIMINATION:
+        try:
+            y = np.linalg.solve(H, rhs)
+        except np.linalg.LinAlgError:
+            y = np.full(n + 1, np.inf)
+        # no share moves by more than 1 unless its direction is singular
+        if np.abs(y[:n]).max() <= 1:
+            return y
     scale = np.ones(n + 1)
     scale[:n] = 1 / np.sqrt(H.diagonal()[:n])
     scaled = H * scale
@@ -163,7 +172,7 @@ def _newton(
         price = price + length * d_u
         time_price = time_price + length * y[n]
         # the error left is the square of the step, or, where directions are poor, a small part of it
-        if moved < 1e-10:
+        if moved < (1e-8 if wide is np.float64 else 1e-10):
             return (
                 share.astype(np.float64),
                 (share @ exact).astype(np.float64),

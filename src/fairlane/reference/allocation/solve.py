@@ -19,6 +19,7 @@ import numpy as np
 from fairlane.reference.allocation import column_generation, conditional_gradients, newton_polish, water_filling
 from fairlane.reference.allocation.certificate import certified_gap
 from fairlane.reference.allocation.interior_point import InteriorPoint, starting_point
+from fairlane.reference.allocation.plain_interior_point import FEW_ENTRIES, FEW_REQUESTS, rough_optimum
 from fairlane.reference.allocation.rate_table import NumbersLike, RateTable, read_table
 from fairlane.reference.allocation.result import (
     Allocation,
@@ -32,8 +33,6 @@ from fairlane.reference.errors import InvalidInstance, Unsupported
 
 # from this many entries on a working set is cheaper than the whole table
 LARGE_TABLE = 20_000
-# up to this many actions Newton's method finds the support from a rougher start
-FEW_ACTIONS = 12
 
 
 def fair_allocation(
@@ -203,8 +202,13 @@ def interior_point(Y: Any, values: FloatArray, weights: FloatArray) -> tuple[Flo
     n = Y.shape[0]
     if n == 1:
         return np.ones(1), weights / np.asarray(np.ones(1) @ Y)
+    if Y.shape[1] <= FEW_REQUESTS and n * Y.shape[1] <= FEW_ENTRIES and isinstance(Y, np.ndarray):
+        start = rough_optimum(Y, values, weights, gap=1e-4)
+        solved = None if start is None else newton_polish.polish(Y, values, weights, *start)
+        if solved is not None:
+            return solved.theta, solved.u
     solver = InteriorPoint(Y, values, weights, starting_point(Y, values, weights))
-    for gap in (1e-2 if n <= FEW_ACTIONS else 1e-3, 1e-5, 1e-8, 1e-11, 1e-15):
+    for gap in (1e-3, 1e-5, 1e-8, 1e-11, 1e-15):
         solver.solve(gap=gap, m_below=np.inf if gap > 1e-10 else 0.1 * gap)
         solved = newton_polish.polish(Y, values, weights, solver.theta, solver.at.dual[:n], solver.u, solver.at.rho)
         if solved is not None:
