@@ -61,6 +61,9 @@ def test_the_best_prefill_list_is_the_best_of_all_ordered_lists(
         _, best = exhaustive_prefill(graph, requests, decode_value=beta)
         value = lanes_value(graph, Lanes([by_id[i] for i in found], ()), beta) if found else Fraction(0)
         assert value == best
+        waiting = [Prompt(r.prompt, r.weight, r.weight * beta) for r in requests if r.prompt]
+        if graph.prefill_capacity:
+            assert PromptKnapsack(waiting).at_most(graph.prefill_capacity, graph.prefill_lanes) >= best
 
 
 def test_of_equal_lists_the_least_recently_served_wins() -> None:
