@@ -238,7 +238,7 @@ def test_a_model_that_may_never_end_is_refused_by_name(tmp_path: Path) -> None:
         ("2 : 1/2", "2 : 1/3", "sum to exactly 1"),
         ("2 : 1/2", "7 : 1/2", "sum to exactly 1"),
         ("state 1 [0]", "state 5 [0]", "states in order"),
-        ("action try [-1]", "action try [a]", "is no number"),
+        ("action try [-1]", "action try [a]", "need a finite number"),
         ("action try [-1]", "action try [1, 2]", "2 rewards in brackets"),
         (" init", "", "0 states are labelled init"),
         ("@model", "", "before any header|@model is missing|unknown|need"),

@@ -26,12 +26,19 @@ def command(
     from fairlane.reference.exact import decimal_of, show
 
     loaded = load_instance(instance, exact=not inexact)
+    if certificate is not None:
+        from fairlane.oracle.certificate import refuse_large
+
+        refuse_large(loaded)
     with output.progress("solving") as shown:
         solution = solve(loaded, sense="min" if worst else "max", on_progress=shown)
     if certificate is not None:
         from fairlane.oracle.certificate import write_certificate
 
-        write_certificate(loaded, certificate, sense="min" if worst else "max", solution=solution)
+        with output.progress("certifying") as shown:
+            write_certificate(
+                loaded, certificate, sense="min" if worst else "max", solution=solution, on_progress=shown
+            )
     exact = solution.value
     if json:
         output.print_json(

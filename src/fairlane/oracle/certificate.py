@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Protocol
 
@@ -19,7 +20,12 @@ MAX_STATES = 100_000
 
 
 class SolvedEpisode(OptimalValues, Protocol):
-    """A solved instance that can list its states."""
+    """A solved instance that can count and list its states."""
+
+    @property
+    def states(self) -> int | None:
+        """How many unfinished states are reachable, None where only merged ones were counted."""
+        ...
 
     def reachable_states(self) -> tuple[State, ...]:
         """Every reachable unfinished state, the initial one first."""
@@ -37,12 +43,15 @@ def certificate(instance: Instance, solution: SolvedEpisode, *, sense: Sense = S
         Exact values and optimal actions of every reachable state.
     sense : Sense
         What the solution solves for.
+
+    Raises
+    ------
+    TooLarge
+        More states than a certificate takes.
     """
+    _refuse_beyond(instance, solution.states or 0)
     reached = solution.reachable_states()
-    if len(reached) > MAX_STATES:
-        raise TooLarge(
-            f"instance {instance.name!r} has {len(reached)} states; a certificate takes at most {MAX_STATES}"
-        )
+    _refuse_beyond(instance, len(reached))
     rows = []
     for state in reached:
         action = solution.optimal_actions(state)[0]
@@ -63,6 +72,45 @@ def certificate(instance: Instance, solution: SolvedEpisode, *, sense: Sense = S
     }
 
 
+def all_values(
+    instance: Instance,
+    sense: Sense,
+    solution: SolvedEpisode | None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> SolvedEpisode:
+    """Exact values of all states: the given solution where it has them, otherwise one pass over all states."""
+    if instance.objective.age_price:
+        from fairlane.oracle.solve import solve
+
+        return solution if solution is not None else solve(instance, sense=sense, on_progress=on_progress)
+    from fairlane.oracle.full_table import FullTable
+
+    refuse_large(instance)
+    table = FullTable(instance, sense, max_states=MAX_STATES, on_progress=on_progress)
+    if solution is not None and solution.value is not None and solution.value != table.value:
+        raise AssertionError("two exact methods disagree on the value: one of them is wrong")
+    return table
+
+
+def refuse_large(instance: Instance) -> None:
+    """Refuse an instance with too many states for a certificate before any work, where they can be counted.
+
+    Raises
+    ------
+    TooLarge
+        More states than a certificate takes.
+    """
+    from fairlane.oracle.packing import count_states, lanes_couple
+
+    if not instance.objective.age_price and not lanes_couple(instance):
+        _refuse_beyond(instance, count_states(instance))
+
+
+def _refuse_beyond(instance: Instance, states: int) -> None:
+    if states > MAX_STATES:
+        raise TooLarge(f"instance {instance.name!r} has {states:,} states; a certificate takes at most {MAX_STATES:,}")
+
+
 def _age(age_ms: Fraction) -> int | str:
     return int(age_ms) if age_ms.denominator == 1 else show(age_ms)
 
@@ -80,9 +128,27 @@ def certify(instance: Instance, solution: SolvedEpisode, *, sense: Sense = Sense
 
 
 def write_certificate(
-    instance: Instance, path: PathLike, *, sense: Sense | str = Sense.MAX, solution: SolvedEpisode | None = None
+    instance: Instance,
+    path: PathLike,
+    *,
+    sense: Sense | str = Sense.MAX,
+    solution: SolvedEpisode | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
 ) -> None:
     """Solve an instance and write its certificate, whole or not at all.
+
+    Parameters
+    ----------
+    instance : Instance
+        The instance.
+    path : path-like
+        Where the certificate goes.
+    sense : Sense or str
+        "max" for the optimum, "min" for the worst value over all policies.
+    solution : SolvedEpisode or None
+        The solved instance, where it is at hand.
+    on_progress : callable or None
+        Called with (states done, states).
 
     Raises
     ------
@@ -91,10 +157,8 @@ def write_certificate(
     DataError
         The place cannot be written.
     """
-    from fairlane.oracle.solve import solve
-
     which = Sense(sense)
-    solved = solution if solution is not None else solve(instance, sense=which)
+    solved = all_values(instance, which, solution, on_progress)
     document = certificate(instance, solved, sense=which)
     rows = document.pop("states")
     assert isinstance(rows, list)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from fairlane.oracle.explicit_model import Choice, ExplicitModel
 from fairlane.reference.codec import PathLike, read_text
 from fairlane.reference.errors import DataError, InvalidInstance
-from fairlane.reference.exact import parse_number
+from fairlane.reference.exact import parse_long, parse_number
 from fairlane.reference.state import ZERO
 
 HEADERS = ("@type", "@value_type", "@parameters", "@reward_models", "@nr_states", "@nr_choices", "@model")
@@ -83,14 +83,14 @@ def _header(path: str, lines: list[tuple[int, str]]) -> tuple[dict[str, list[str
 
 
 def _number(text: str, path: str, n: int) -> Fraction:
+    # a model's own numbers may be longer than an instance's
+    exact = parse_long(text)
+    if exact is not None:
+        return exact
     try:
-        return parse_number(text, "value")
-    except InvalidInstance:
-        # a model's own numbers may be longer than an instance's
-        try:
-            return Fraction(text)
-        except (ValueError, ZeroDivisionError):
-            raise DataError(f"{path}:{n}: {text[:40]!r} is no number") from None
+        return parse_number(text, f"{path}:{n}: value")
+    except InvalidInstance as error:
+        raise DataError(str(error)) from None
 
 
 def _bracketed(words: str, path: str, n: int, which: int, n_rewards: int) -> tuple[Fraction, str]:
