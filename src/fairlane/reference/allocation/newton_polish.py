@@ -109,7 +109,7 @@ def _solve(H: FloatArray, rhs: FloatArray) -> FloatArray:
     n = H.shape[0] - 1
     if n <= BY_ELIMINATION:
         try:
-            y = np.linalg.solve(H, rhs)
+            y: FloatArray = np.asarray(np.linalg.solve(H, rhs), dtype=np.float64)
         except np.linalg.LinAlgError:
             y = np.full(n + 1, np.inf)
         # no share moves by more than 1 unless its direction is singular

@@ -87,10 +87,10 @@ def rough_optimum(
         d_theta = [(c_theta[a] - theta[a] * ds[a]) / s[a] for a in actions]
         dx = [(c_x[i] - x[i] * du[i]) / u[i] for i in requests]
         reach = -min(
-            min(d_theta[a] / theta[a] for a in actions),
-            min(ds[a] / s[a] for a in actions),
-            min(dx[i] / x[i] for i in requests),
-            min(du[i] / u[i] for i in requests),
+            *(d_theta[a] / theta[a] for a in actions),
+            *(ds[a] / s[a] for a in actions),
+            *(dx[i] / x[i] for i in requests),
+            *(du[i] / u[i] for i in requests),
         )
         length = min(1.0, TO_BOUNDARY / reach) if reach > 0 else 1.0
         after = m * (1 - length * (1 - sigma))
@@ -111,7 +111,8 @@ def rough_optimum(
 
 
 def _dot(a: Numbers, b: Numbers) -> float:
-    return sum(map(mul, a, b))
+    total: float = sum(map(mul, a, b))
+    return total
 
 
 def _solve(H: list[Numbers], rhs: Numbers) -> Numbers:
