@@ -6,7 +6,20 @@ from typing import Any
 
 import typer
 
-from fairlane.cli import allocate, catalog, check, evaluate, export, graph, long_run, metrics, notes, solve, verify
+from fairlane.cli import (
+    allocate,
+    catalog,
+    check,
+    evaluate,
+    export,
+    graph,
+    long_run,
+    metrics,
+    notes,
+    simulate,
+    solve,
+    verify,
+)
 
 
 def build() -> Any:  # a click command; typer does not publish its type
@@ -28,6 +41,7 @@ def build() -> Any:  # a click command; typer does not publish its type
     app.command("long-run")(long_run.command)
     app.command("allocate")(allocate.command)
     app.command("metrics")(metrics.command)
+    app.command("simulate")(simulate.command)
     catalogs = typer.Typer(help="Graph catalogs.", no_args_is_help=True, rich_markup_mode=None)
     catalogs.command("check")(catalog.check)
     app.add_typer(catalogs, name="catalog")

@@ -1,0 +1,175 @@
+"""``fairlane simulate``: policies on named workloads or on real traces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fairlane.cli import choices, output
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fairlane.reference.graph import Catalog
+    from fairlane.reference.request import Request
+    from fairlane.simulator.report import ReportEntry
+
+# beyond this many requests the fair reference of every live set would take longer than the run
+MOST_LAG_REQUESTS = 2_000
+
+
+def command(
+    decode_values: Annotated[str, typer.Option("--decode-values", help="Values of an output token, as in 1,16,64.")],
+    target: Annotated[Path, typer.Option("--output", help="A directory to make; it must not exist.")],
+    mixed: Annotated[bool, typer.Option("--mixed", help="The built-in table with mixed graphs.")] = False,
+    workload: Annotated[
+        list[str] | None, typer.Option("--workload", help="A named workload; repeat for more. Default: all sixteen.")
+    ] = None,
+    policy: Annotated[
+        list[str] | None, typer.Option("--policy", help="A policy; repeat for more. Default: fixed-value.")
+    ] = None,
+    catalog: Annotated[
+        Path | None, typer.Option("--catalog", help="Graph timings instead of the built-in table.")
+    ] = None,
+    requests: Annotated[Path | None, typer.Option("--requests", help="A trace instead of named workloads.")] = None,
+    layout: Annotated[
+        str | None, typer.Option("--format", help="azure, mooncake, burstgpt or csv; by its columns without it.")
+    ] = None,
+    time_unit: Annotated[
+        str | None, typer.Option("--time-unit", help="s or ms; needed where the trace's format does not fix it.")
+    ] = None,
+    acceptance: Annotated[str | None, typer.Option("--acceptance", help="Conditional acceptance for a trace.")] = None,
+    horizon_ms: Annotated[str | None, typer.Option("--horizon-ms", help="No graph starts at or after this.")] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of every draw.")] = 0,
+    html: Annotated[Path | None, typer.Option("--html", help="Write a self-contained report here.")] = None,
+    perfetto: Annotated[Path | None, typer.Option("--perfetto", help="Write a trace for Perfetto here.")] = None,
+    pictures: Annotated[bool, typer.Option("--pictures", help="Also PNG and SVG pictures of each case.")] = False,
+) -> None:
+    """Simulate, and write summary.csv, requests.csv, trace.jsonl and catalog.json into a new directory."""
+    from fairlane.reference.codec import write_text
+    from fairlane.reference.errors import DataError, InvalidInstance, TooLarge
+    from fairlane.reference.exact import parse_number
+    from fairlane.simulator import run_files
+    from fairlane.simulator.report import ReportEntry, picture_files, render_report
+    from fairlane.simulator.run_metrics import measure_run
+    from fairlane.simulator.service_lag import service_lag
+    from fairlane.simulator.simulate import simulate
+
+    values = [parse_number(text, "--decode-values") for text in decode_values.split(",")]
+    if any(value < 0 for value in values):
+        raise InvalidInstance(f"--decode-values is {decode_values!r}; need values >= 0")
+    graphs = _catalog(catalog, mixed=mixed)
+    cases = _cases(requests, workload, layout, time_unit, acceptance)
+    rules = output.policies_by_name(policy or ["fixed-value"])
+    if target.exists():
+        raise DataError(f"{str(target)!r} exists already; need a directory name that is free")
+    horizon = choices.positive_ms(horizon_ms, "--horizon-ms")
+    horizon_exact = None if horizon is None or horizon_ms is None else parse_number(horizon_ms, "--horizon-ms")
+    entries: list[ReportEntry] = []
+    total = len(cases) * len(rules) * len(values)
+    with output.progress("simulating") as shown:
+        for label, rows in cases:
+            for name, rule in rules.items():
+                for value in values:
+                    run = simulate(
+                        rows, graphs, rule, decode_value=value, horizon_ms=horizon_exact, seed=seed, name=name
+                    )
+                    lag = None
+                    if run.n_requests <= MOST_LAG_REQUESTS:
+                        try:
+                            lag = service_lag(run)
+                        except TooLarge:
+                            lag = None
+                    entries.append(ReportEntry(label=label, run=run, metrics=measure_run(run), lag=lag))
+                    shown(len(entries), total)
+    with output.new_directory(target) as folder:
+        write_text(run_files.to_csv(run_files.summary_rows(entries)), folder / "summary.csv")
+        write_text(run_files.to_csv(list(run_files.request_rows(entries))), folder / "requests.csv")
+        write_text(run_files.catalog_text(graphs), folder / "catalog.json")
+        with (folder / "trace.jsonl").open("w", encoding="utf-8") as lines:
+            for entry in entries:
+                lines.writelines(line + "\n" for line in run_files.trace_lines(entry))
+        if pictures:
+            for k, entry in enumerate(entries):
+                for name, content in picture_files(entry).items():
+                    (folder / f"{k:03d}-{entry.label}-{name}").write_bytes(content)
+    if html is not None:
+        write_text(render_report(entries, title="fairlane simulate"), html)
+    if perfetto is not None:
+        from fairlane.simulator.perfetto import trace_text
+
+        write_text("".join(trace_text(entries[0].run)), perfetto)
+    _print(entries, target)
+
+
+def _catalog(path: Path | None, *, mixed: bool) -> Catalog:
+    from fairlane.reference.codec import load_catalog
+    from fairlane.reference.errors import InvalidInstance
+    from fairlane.simulator.timing_tables import synthetic_catalog
+
+    if path is not None:
+        if mixed:
+            raise InvalidInstance("--mixed and --catalog are both given; need one of them")
+        return load_catalog(path)
+    return synthetic_catalog(mixed=mixed)
+
+
+def _cases(
+    trace: Path | None, names: list[str] | None, layout: str | None, time_unit: str | None, acceptance: str | None
+) -> list[tuple[str, Sequence[Request]]]:
+    from fairlane.reference.errors import InvalidInstance
+
+    if trace is None:
+        for option, value in (("--format", layout), ("--time-unit", time_unit), ("--acceptance", acceptance)):
+            if value is not None:
+                raise InvalidInstance(f"{option} is given without --requests; need a trace for it")
+        from fairlane.simulator.workloads import workload, workload_names
+
+        return [(found.name, found.requests) for found in map(workload, names or workload_names())]
+    if names:
+        raise InvalidInstance("--workload and --requests are both given; need one of them")
+    from fairlane.reference.codec import read_bytes
+    from fairlane.simulator.traces.reading import TraceFormat, read_trace
+    from fairlane.simulator.traces.trace import requests_of
+
+    kind = None if layout is None else choices.choice(layout, TraceFormat, "--format")
+    read = read_trace(read_bytes(trace), str(trace), layout=kind, ms_per_unit=choices.time_unit(time_unit))
+    for warning in read.warnings:
+        typer.echo(f"fairlane: warning: {warning}", err=True)
+    accepted = [] if acceptance is None else acceptance.split(",")
+    return [(trace.stem, requests_of(read, acceptance=accepted))]
+
+
+def _print(entries: Sequence[ReportEntry], target: Path) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    headings = ("workload", "policy", "value", "graphs", "finished", "mean TTFT ms", "p99 gap ms", "useful tokens/ms")
+    for heading in headings:
+        words = heading in headings[:2]
+        table.add_column(
+            heading, justify="left" if words else "right", no_wrap=not words, max_width=24 if words else None
+        )
+    for entry in entries:
+        figures = entry.metrics.publications
+        useful = entry.metrics.useful_tokens_per_busy_ms
+        table.add_row(
+            entry.label,
+            entry.run.policy,
+            output.brief(entry.run.decode_value),
+            f"{entry.run.n_launches:,}",
+            f"{figures.n_finished:,} of {figures.n_requests:,}",
+            _figure(figures.ttft.mean),
+            _figure(figures.gap.at(99)),
+            _figure(useful),
+        )
+    terminal = output.console()
+    terminal.print(table)
+    terminal.print(f"written to {target}: summary.csv, requests.csv, trace.jsonl, catalog.json")
+    terminal.print("Left out of the model: cache capacity, admission, restore, host prerequisites, GPU performance.")
+
+
+def _figure(value: float | None) -> str:
+    return "n/a" if value is None else f"{value:.4g}"

@@ -1,0 +1,83 @@
+"""The simulate command: its files, their columns, and what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from fairlane.cli import run
+from fairlane.reference.codec import load_catalog
+from fairlane.simulator.timing_tables import synthetic_catalog
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_four_files_hold_every_case_with_its_value_and_seed(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    words = ["simulate", "--decode-values", "1,64", "--workload", "solo_prefill", "--workload", "prefill_five_decodes"]
+    assert run([*words, "--seed", "3", "--output", str(target)]) == 0
+    assert {p.name for p in target.iterdir()} == {"summary.csv", "requests.csv", "trace.jsonl", "catalog.json"}
+    summary, requests = rows_of(target / "summary.csv"), rows_of(target / "requests.csv")
+    assert len(summary) == 4
+    assert len(requests) == 2 * (1 + 6)
+    assert {(r["decode_value"], r["seed"]) for r in [*summary, *requests]} == {("1", "3"), ("64", "3")}
+    lines = [json.loads(line) for line in (target / "trace.jsonl").read_text().splitlines()]
+    assert sum(int(r["graphs"]) for r in summary) == len(lines)
+    # the solo prompt of 4096 tokens or more starts with the full graph of the built-in table: 4096 tokens in 66 ms
+    first = lines[0]
+    assert (first["graph"], first["lanes"][0]["consumed"], first["end_ms"]) == ("prefill-4096", 4096, 66.0)
+    assert load_catalog(target / "catalog.json") == synthetic_catalog()
+
+
+def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
+    words = ["simulate", "--decode-values", "16", "--mixed", "--workload", "prefill_five_decodes", "--seed", "5"]
+    for name in ("a", "b"):
+        assert run([*words, "--output", str(tmp_path / name)]) == 0
+    for file in (tmp_path / "a").iterdir():
+        assert file.read_bytes() == (tmp_path / "b" / file.name).read_bytes()
+
+
+def test_a_trace_with_a_report_and_a_perfetto_file(tmp_path: Path) -> None:
+    trace = tmp_path / "t.csv"
+    trace.write_text("id,arrival_ms,prompt,output\na,0,100,3\nb,5,64,2\n")
+    words = ["simulate", "--decode-values", "16", "--requests", str(trace), "--output", str(tmp_path / "out")]
+    extra = ["--html", str(tmp_path / "r.html"), "--perfetto", str(tmp_path / "p.json")]
+    assert run([*words, *extra]) == 0
+    assert [r["status"] for r in rows_of(tmp_path / "out" / "requests.csv")] == ["finished", "finished"]
+    assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
+    assert json.loads((tmp_path / "p.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--decode-values", "x"], "--decode-values is 'x'"),
+        (["--decode-values", "-1"], "need values >= 0"),
+        (["--decode-values", "1", "--workload", "none"], "workload is 'none'"),
+        (["--decode-values", "1", "--policy", "none"], "policy is 'none'"),
+        (["--decode-values", "1", "--horizon-ms", "0"], "--horizon-ms is 0"),
+        (["--decode-values", "1", "--time-unit", "s"], "without --requests"),
+        ([], "decode-values"),
+    ],
+)
+def test_bad_options_are_one_line_and_leave_nothing(
+    words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["simulate", *words, "--output", str(tmp_path / "out")]) == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert err.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_existing_directory_is_not_written_into(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["simulate", "--decode-values", "1", "--workload", "solo_prefill", "--output", str(tmp_path)]
+    assert run(words) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
