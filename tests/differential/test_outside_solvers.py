@@ -59,11 +59,12 @@ def test_storm_gets_the_same_rationals_from_drn_in_both_senses(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("name", suite.names())
-def test_storm_and_the_drn_reader_agree_on_the_bundled_suite(name: str, tmp_path: Path) -> None:
+def test_highs_storm_and_the_drn_reader_agree_on_the_bundled_suite(name: str, tmp_path: Path) -> None:
     instance = suite.load(name)
+    exported, optimum = explicit_model(instance), solve(instance).value
+    assert policy_value(exported, highs_policy(exported)) == optimum
     file = tmp_path / "m.drn"
-    file.write_text(to_drn(explicit_model(instance)))
-    optimum = solve(instance).value
+    file.write_text(to_drn(exported))
     assert solve_model(read_drn(file)).value == optimum
     stormpy = storm()
     model = stormpy.build_model_from_drn[stormpy.Rational](str(file))
@@ -235,8 +236,8 @@ def test_a_model_that_may_never_end_is_refused_by_name(tmp_path: Path) -> None:
     [
         ("@type: MDP", "@type: POMDP", "need MDP or DTMC"),
         ("@nr_states\n3", "@nr_states\n4", "@nr_states is 4, and 3 states"),
-        ("2 : 1/2", "2 : 1/3", "sum to exactly 1"),
-        ("2 : 1/2", "7 : 1/2", "sum to exactly 1"),
+        ("2 : 1/2", "2 : 1/3", "sum to 5/6; need them >= 0, the sum exactly 1"),
+        ("2 : 1/2", "7 : 1/2", "leads to state 7; need states up to 2"),
         ("state 1 [0]", "state 5 [0]", "states in order"),
         ("action try [-1]", "action try [a]", "need a finite number"),
         ("action try [-1]", "action try [1, 2]", "2 rewards in brackets"),

@@ -8,19 +8,33 @@ from typing import Annotated
 import typer
 
 from fairlane.cli import output
+from fairlane.reference.errors import InvalidInstance
 
 
 def command(
     instance: Annotated[Path, typer.Argument(help="An instance file, or a model in DRN format (*.drn).")],
     worst: Annotated[bool, typer.Option("--worst", help="The worst value over all policies instead.")] = False,
     certificate: Annotated[Path | None, typer.Option("--certificate", help="Write the certificate here.")] = None,
+    average: Annotated[
+        bool, typer.Option("--average", help="Of a model: the best long-run average a step, not the best total.")
+    ] = False,
+    reward: Annotated[
+        str | None, typer.Option("--reward", help="Of a model: which reward model; `net` or the first without it.")
+    ] = None,
+    goal: Annotated[str, typer.Option("--goal", help="Of a model: the label of the states that end it.")] = "done",
     inexact: Annotated[bool, typer.Option("--inexact", help="Take priors that sum to 1 within 1e-12.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Exact optimum over all policies."""
     if instance.suffix == ".drn":
-        _solve_model(instance, worst=worst, json=json)
+        if certificate is not None:
+            raise InvalidInstance("--certificate is given with a model; need an instance file, models have none")
+        _solve_model(instance, worst=worst, average=average, reward=reward, goal=goal, exact=not inexact, json=json)
         return
+    if average or reward is not None:
+        raise InvalidInstance(
+            f"--{'average' if average else 'reward'} is for models (*.drn); need one, or no such option"
+        )
     from fairlane.oracle.solve import solve
     from fairlane.reference.codec import load_instance
     from fairlane.reference.exact import decimal_of, show
@@ -71,9 +85,12 @@ def command(
         terminal.print(f"certificate written to {certificate}; check it with: fairlane check {certificate} {instance}")
 
 
-def _solve_model(file: Path, *, worst: bool, json: bool) -> None:
+def _solve_model(
+    file: Path, *, worst: bool, average: bool, reward: str | None, goal: str, exact: bool, json: bool
+) -> None:
     import time
 
+    from fairlane.oracle.model_average import average_reward
     from fairlane.oracle.model_solver import solve_model
     from fairlane.oracle.plain import Sense
     from fairlane.oracle.read_drn import read_drn
@@ -81,16 +98,21 @@ def _solve_model(file: Path, *, worst: bool, json: bool) -> None:
     from fairlane.reference.exact import decimal_of, show
 
     begun = time.perf_counter()
-    model = read_drn(file)
-    solved = solve_model(model, sense=Sense.MIN if worst else Sense.MAX)
-    lower, upper = enclose(solved.value)
+    model = read_drn(file, reward=reward, goal=goal, exact=exact)
+    sense = Sense.MIN if worst else Sense.MAX
+    with output.progress("solving") as shown:
+        solved = (average_reward if average else solve_model)(model, sense=sense, on_progress=shown)
+    value = solved.value
+    lower, upper = enclose(solved.lower)[0], enclose(solved.upper)[1]
     if json:
         output.print_json(
             {
                 "model": str(file),
-                "sense": "min" if worst else "max",
-                "value": show(solved.value),
-                "decimal": decimal_of(solved.value),
+                "reward": model.reward_name,
+                "quantity": "average" if average else "total",
+                "sense": sense.value,
+                "value": None if value is None else show(value),
+                "decimal": None if value is None else decimal_of(value),
                 "lower": lower,
                 "upper": upper,
                 "states": solved.states,
@@ -100,5 +122,9 @@ def _solve_model(file: Path, *, worst: bool, json: bool) -> None:
         )
         return
     terminal = output.console()
-    terminal.print(f"{'worst' if worst else 'best'} total {model.reward_name}: {show(solved.value)}", soft_wrap=True)
+    what = f"{'worst' if worst else 'best'} {'long-run average' if average else 'total'} {model.reward_name}"
+    if value is None:
+        terminal.print(f"{what}: in [{lower!r}, {upper!r}]")
+    else:
+        terminal.print(f"{what}: {show(value)}", soft_wrap=True)
     terminal.print(f"{solved.states:,} states; method {solved.method}")

@@ -52,8 +52,8 @@ def to_umb(model: ExplicitModel) -> bytes:
 
 def _index(model: ExplicitModel, n_choices: int, n_branches: int) -> dict[str, object]:
     return {
-        "format-version": 0,
-        "format-revision": 1,
+        "format-version": 1,
+        "format-revision": 0,
         "file-data": {"tool": "fairlane"},
         "transition-system": {
             "time": "discrete",

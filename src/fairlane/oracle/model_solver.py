@@ -1,12 +1,14 @@
 """Total reward until the end of an explicit model that others wrote.
 
-Acyclic models are solved exactly by backward induction. A cyclic one is solved by policy iteration in rationals,
-provided that every policy reaches the end with certainty, so that total rewards exist; a model where some policy
-can avoid the end forever is refused by name.
+The model is taken apart into strongly connected components, the last ones first. Where a component is one state
+that does not lead to itself, its value is a maximum; otherwise policy iteration in rationals solves the component,
+given the values behind it. With a component too large for that, sweeps in doubles propose values, and rationals
+turn them into bounds that hold whatever the rounding. A model in which some policy never ends is refused by name.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -16,10 +18,10 @@ from flint import fmpq, fmpq_mat
 
 from fairlane.oracle.explicit_model import Choice, ExplicitModel
 from fairlane.oracle.plain import Sense
-from fairlane.reference.errors import TooLarge, Unsupported
-from fairlane.reference.state import ZERO
+from fairlane.reference.errors import Unsupported
 
-MAX_CYCLIC_STATES = 700
+# linear systems over the rationals up to this size
+MAX_EXACT_COMPONENT = 400
 
 
 class ModelMethod(StrEnum):
@@ -27,20 +29,32 @@ class ModelMethod(StrEnum):
 
     ACYCLIC = "acyclic_backward_induction"
     POLICY_ITERATION = "policy_iteration"
+    BOUNDED_ITERATION = "bounded_value_iteration"
+    END_COMPONENTS = "end_components"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSolution:
-    """Exact best total reward from the initial state, with the choice of every state."""
+    """Best total or average reward from the initial state.
 
-    value: Fraction
-    choices: tuple[int, ...]
+    ``value`` is exact, or None where only ``lower`` and ``upper`` were proved.
+    """
+
+    value: Fraction | None
+    lower: Fraction
+    upper: Fraction
     states: int
     method: ModelMethod
 
 
-def solve_model(model: ExplicitModel, *, sense: Sense = Sense.MAX) -> ModelSolution:
-    """Exact best expected total reward until a final state.
+def solve_model(
+    model: ExplicitModel,
+    *,
+    sense: Sense = Sense.MAX,
+    max_component: int = MAX_EXACT_COMPONENT,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> ModelSolution:
+    """Best expected total reward until a final state.
 
     Parameters
     ----------
@@ -48,93 +62,138 @@ def solve_model(model: ExplicitModel, *, sense: Sense = Sense.MAX) -> ModelSolut
         Any model in which every policy ends.
     sense : Sense
         MAX or MIN.
+    max_component : int
+        Components up to this many states are solved exactly.
+    on_progress : callable or None
+        Called with (states done, states).
+
+    Returns
+    -------
+    ModelSolution
+        An exact value; proved bounds where a component is larger.
 
     Raises
     ------
     Unsupported
         Some policy never ends.
-    TooLarge
-        A cyclic model too large for rational linear systems.
     """
-    graph = networkx.DiGraph()
-    graph.add_nodes_from(range(len(model.choices)))
-    for s, row in enumerate(model.choices):
-        if s not in model.final:
-            graph.add_edges_from((s, t) for choice in row for t, _ in choice.to)
-    if networkx.is_directed_acyclic_graph(graph):
-        return _acyclic(model, sense, list(networkx.topological_sort(graph)))
-    if _can_avoid_the_end(model):
+    components = _components(model)
+    if _can_avoid_the_end(model, [s for component in components for s in component]):
         raise Unsupported("some policy of the model never reaches a final state, so total rewards may not exist")
-    if len(model.choices) > MAX_CYCLIC_STATES:
-        raise TooLarge(f"the model has {len(model.choices)} states and cycles; the limit is {MAX_CYCLIC_STATES}")
-    return _policy_iteration(model, sense)
+    n = len(model.choices)
+    if any(len(component) > max_component for component in components):
+        from fairlane.oracle.total_reward_bounds import total_reward_bounds
+
+        lower, upper = total_reward_bounds(model, sense, on_progress=on_progress)
+        return ModelSolution(
+            value=lower if lower == upper else None,
+            lower=lower,
+            upper=upper,
+            states=n,
+            method=ModelMethod.BOUNDED_ITERATION,
+        )
+    values: list[fmpq] = [fmpq(0)] * n
+    rows = [[_ready(choice) for choice in row] for row in model.choices]
+    cyclic = False
+    for done, component in enumerate(components):
+        if on_progress is not None and done % 256 == 0:
+            on_progress(done, len(components))
+        s = component[0]
+        if len(component) == 1 and not any(t == s for _, to in rows[s] for t, _ in to):
+            worth = [_worth(choice, values) for choice in rows[s]]
+            values[s] = max(worth) if sense is Sense.MAX else min(worth)
+        else:
+            cyclic = True
+            _policy_iteration(rows, component, values, sense)
+    value = Fraction(int(values[model.initial].p), int(values[model.initial].q))
+    method = ModelMethod.POLICY_ITERATION if cyclic else ModelMethod.ACYCLIC
+    return ModelSolution(value=value, lower=value, upper=value, states=n, method=method)
 
 
-def _better(sense: Sense, a: Fraction, b: Fraction) -> bool:
-    return a > b if sense is Sense.MAX else a < b
+_Row = tuple[fmpq, list[tuple[int, fmpq]]]
 
 
-def _worth(choice: Choice, values: list[Fraction]) -> Fraction:
-    return choice.reward + sum((p * values[t] for t, p in choice.to), ZERO)
+def _ready(choice: Choice) -> _Row:
+    to = [(t, fmpq(p.numerator, p.denominator)) for t, p in choice.to]
+    return fmpq(choice.reward.numerator, choice.reward.denominator), to
 
 
-def _acyclic(model: ExplicitModel, sense: Sense, order: list[int]) -> ModelSolution:
-    values = [ZERO] * len(model.choices)
-    picked = [0] * len(model.choices)
-    for s in reversed(order):
+def _worth(choice: _Row, values: Sequence[fmpq]) -> fmpq:
+    total = choice[0]
+    for t, p in choice[1]:
+        total += p * values[t]
+    return total
+
+
+def _components(model: ExplicitModel) -> list[list[int]]:
+    """Strongly connected components of the reachable unfinished states, each after all that it leads to."""
+    graph = networkx.DiGraph()
+    graph.add_node(model.initial)
+    queue = [model.initial]
+    for s in queue:
         if s in model.final:
             continue
-        worth = [_worth(choice, values) for choice in model.choices[s]]
-        best = 0
-        for k in range(1, len(worth)):
-            if _better(sense, worth[k], worth[best]):
-                best = k
-        values[s], picked[s] = worth[best], best
-    return ModelSolution(
-        value=values[model.initial], choices=tuple(picked), states=len(model.choices), method=ModelMethod.ACYCLIC
-    )
+        for choice in model.choices[s]:
+            for t, _ in choice.to:
+                if t not in graph:
+                    queue.append(t)
+                graph.add_edge(s, t)
+    graph.remove_nodes_from([s for s in model.final if s in graph])
+    # Tarjan's order: a component comes out when everything behind it has
+    return [sorted(component) for component in networkx.strongly_connected_components(graph)]
 
 
-def _can_avoid_the_end(model: ExplicitModel) -> bool:
-    """Whether some set of states without final ones can be kept forever: the greatest closed set is not empty."""
-    kept = set(range(len(model.choices))) - model.final
+def _can_avoid_the_end(model: ExplicitModel, live: Sequence[int]) -> bool:
+    """Whether some choices keep a run among unfinished states forever: the greatest such set is not empty."""
+    sources: dict[int, list[tuple[int, int]]] = {}
+    for s in live:
+        for k, choice in enumerate(model.choices[s]):
+            for t, _ in choice.to:
+                sources.setdefault(t, []).append((s, k))
+    left = {s: len(model.choices[s]) for s in live}
+    spoilt: set[tuple[int, int]] = set()
+    removed = [t for t in sources if t in model.final]
+    for t in removed:
+        for s, k in sources.get(t, ()):
+            if (s, k) not in spoilt:
+                spoilt.add((s, k))
+                left[s] -= 1
+                if left[s] == 0:
+                    removed.append(s)
+    return any(left.values())
+
+
+def _policy_iteration(
+    rows: Sequence[Sequence[_Row]], component: Sequence[int], values: list[fmpq], sense: Sense
+) -> None:
+    """Settle a component whose every policy leaves it, given the values behind it."""
+    place = {s: k for k, s in enumerate(component)}
+    n = len(component)
+    picked = [0] * n
     while True:
-        leaving = {s for s in kept if not any(all(t in kept for t, _ in c.to) for c in model.choices[s])}
-        if not leaving:
-            return bool(kept)
-        kept -= leaving
-
-
-def _policy_iteration(model: ExplicitModel, sense: Sense) -> ModelSolution:
-    live = [s for s in range(len(model.choices)) if s not in model.final]
-    place = {s: k for k, s in enumerate(live)}
-    picked = [0] * len(model.choices)
-    while True:
-        matrix, right = fmpq_mat(len(live), len(live)), fmpq_mat(len(live), 1)
-        for s in live:
-            k, choice = place[s], model.choices[s][picked[s]]
+        matrix, right = fmpq_mat(n, n), fmpq_mat(n, 1)
+        for s, k in place.items():
+            reward, to = rows[s][picked[k]]
             matrix[k, k] += 1
-            for t, p in choice.to:
+            for t, p in to:
                 if t in place:
-                    matrix[k, place[t]] -= fmpq(p.numerator, p.denominator)
-            right[k, 0] = fmpq(choice.reward.numerator, choice.reward.denominator)
+                    matrix[k, place[t]] -= p
+                else:
+                    reward += p * values[t]
+            right[k, 0] = reward
         solved = matrix.solve(right)
-        values = [ZERO] * len(model.choices)
-        for s in live:
-            x = solved[place[s], 0]
-            values[s] = Fraction(int(x.p), int(x.q))
+        for s, k in place.items():
+            values[s] = solved[k, 0]
         improved = False
-        for s in live:
-            for k, choice in enumerate(model.choices[s]):
-                if _better(sense, _worth(choice, values), values[s]) and (
-                    picked[s] == k
-                    or _better(sense, _worth(choice, values), _worth(model.choices[s][picked[s]], values))
-                ):
-                    picked[s], improved = k, True
+        for s, k in place.items():
+            worth = [_worth(choice, values) for choice in rows[s]]
+            best = max(worth) if sense is Sense.MAX else min(worth)
+            if best != worth[picked[k]]:
+                picked[k], improved = worth.index(best), True
         if not improved:
-            return ModelSolution(
-                value=values[model.initial],
-                choices=tuple(picked),
-                states=len(model.choices),
-                method=ModelMethod.POLICY_ITERATION,
-            )
+            return
+
+
+def as_total(choices: Sequence[Sequence[Choice]], initial: int, final: int) -> ExplicitModel:
+    """A model of total rewards with one final state."""
+    return ExplicitModel(choices=tuple(map(tuple, choices)), initial=initial, final=frozenset({final}), reward_name="r")

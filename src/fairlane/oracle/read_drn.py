@@ -8,9 +8,10 @@ from fractions import Fraction
 from fairlane.oracle.explicit_model import Choice, ExplicitModel
 from fairlane.reference.codec import PathLike, read_text
 from fairlane.reference.errors import DataError, InvalidInstance
-from fairlane.reference.exact import parse_long, parse_number
+from fairlane.reference.exact import parse_long, parse_number, show
 from fairlane.reference.state import ZERO
 
+NEAR = Fraction(1, 10**8)
 HEADERS = ("@type", "@value_type", "@parameters", "@reward_models", "@nr_states", "@nr_choices", "@model")
 
 
@@ -21,7 +22,7 @@ class _State:
     choices: list[tuple[str, Fraction, dict[int, Fraction]]] = field(default_factory=list)
 
 
-def read_drn(path: PathLike, *, reward: str | None = None, goal: str = "done") -> ExplicitModel:
+def read_drn(path: PathLike, *, reward: str | None = None, goal: str = "done", exact: bool = True) -> ExplicitModel:
     """A model from a DRN file.
 
     Parameters
@@ -29,9 +30,13 @@ def read_drn(path: PathLike, *, reward: str | None = None, goal: str = "done") -
     path : path-like
         The file.
     reward : str or None
-        Which reward model; the first without it. A state's own reward counts once for every choice taken there.
+        Which reward model; without it "net" where there is one of that name, otherwise the first. A state's own
+        reward counts once for every choice taken there.
     goal : str
         The label of the states that end an episode; a state without it that only loops is final too.
+    exact : bool
+        True asks for probabilities that sum to exactly 1; False allows 1e-8, as in files written from doubles, and
+        divides by the sum.
 
     Returns
     -------
@@ -53,12 +58,13 @@ def read_drn(path: PathLike, *, reward: str | None = None, goal: str = "done") -
     rewards = rewards[0].split() if rewards else []
     if reward is not None and reward not in rewards:
         raise DataError(f"{path}: reward model {reward!r} is not among {', '.join(rewards) or 'none'}")
-    which = rewards.index(reward) if reward is not None else 0
+    wanted = reward if reward is not None else "net" if "net" in rewards else None
+    which = 0 if wanted is None else rewards.index(wanted)
     states = _states(str(path), body, which, len(rewards))
     declared = header.get("@nr_states", [""])[0].strip()
     if declared != str(len(states)):
         raise DataError(f"{path}: @nr_states is {declared or 'missing'}, and {len(states)} states are listed")
-    return _model(str(path), states, rewards[which] if rewards else "net", goal)
+    return _model(str(path), states, rewards[which] if rewards else "net", goal, ZERO if exact else NEAR)
 
 
 def _header(path: str, lines: list[tuple[int, str]]) -> tuple[dict[str, list[str]], list[tuple[int, str]]]:
@@ -138,7 +144,7 @@ def _states(path: str, body: list[tuple[int, str]], which: int, n_rewards: int) 
     return states
 
 
-def _model(path: str, states: list[_State], reward_name: str, goal: str) -> ExplicitModel:
+def _model(path: str, states: list[_State], reward_name: str, goal: str, tolerance: Fraction) -> ExplicitModel:
     initial = [s for s, state in enumerate(states) if "init" in state.labels]
     if len(initial) != 1:
         raise DataError(f"{path}: {len(initial)} states are labelled init; need one")
@@ -149,11 +155,15 @@ def _model(path: str, states: list[_State], reward_name: str, goal: str) -> Expl
             raise DataError(f"{path}: state {s} has no action; need at least a loop")
         row = []
         for name, reward, to in state.choices:
-            if any(t >= len(states) for t in to) or any(p < 0 for p in to.values()) or sum(to.values()) != 1:
-                raise DataError(f"{path}: action {name} of state {s}: need probabilities >= 0 that sum to exactly 1")
-            row.append(
-                Choice(name=name, reward=state.reward + reward, to=tuple(sorted((t, p) for t, p in to.items() if p)))
-            )
+            where = f"{path}: action {name} of state {s}"
+            total = sum(to.values(), ZERO)
+            if any(t >= len(states) for t in to):
+                raise DataError(f"{where} leads to state {max(to)}; need states up to {len(states) - 1}")
+            if any(p < 0 for p in to.values()) or abs(total - 1) > tolerance:
+                need = "within 1e-8 of 1" if tolerance else "exactly 1"
+                raise DataError(f"{where}: probabilities sum to {show(total)}; need them >= 0, the sum {need}")
+            kept = tuple(sorted((t, p / total) for t, p in to.items() if p))
+            row.append(Choice(name=name, reward=state.reward + reward, to=kept))
         rows.append(tuple(row))
         loops = all(c.to == ((s, Fraction(1)),) and c.reward == 0 for c in row)
         if goal in state.labels or loops:
