@@ -40,6 +40,8 @@ FINE = [[1.0, 0.0], [0.0, 1.0]]
         ([[1, "x"]], r"rates\[0\]\[1\] is 'x'; need a finite number"),
         ([[1, True]], r"rates\[0\]\[1\] is true"),
         ([[1, 10**400]], r"rates\[0\]\[1\] is beyond the range of doubles"),
+        ([[1, 1e130]], r"rates\[0\]\[1\] is 1e\+130 \(action 0, request 1\); need a rate <= 1e\+120"),
+        ([[1, 1e-130]], r"requests\[1\] has no rate above 1e-130; need one of at least 1e-120"),
     ],
 )
 def test_a_bad_table_is_refused_by_name(rates: object, message: str) -> None:
@@ -57,6 +59,7 @@ def test_a_bad_table_is_refused_by_name(rates: object, message: str) -> None:
         ({"token_values": np.ones((2, 2))}, "token_values has 2x2 numbers; need 2"),
         ({"fairness_weights": [0, 1]}, r"fairness_weights\[0\] is 0; need a finite number > 0"),
         ({"fairness_weights": [1, INF]}, r"fairness_weights\[1\] is inf"),
+        ({"fairness_weights": [1, 1e-200]}, r"fairness_weights\[1\] is 1e-200; need one from 1e-120 to 1e\+120"),
         ({"fairness_weights": 3}, "fairness_weights is a int; need one number a request"),
         ({"tolerance": NAN}, "tolerance is nan; need a finite number"),
         ({"tolerance": -1e-9}, "tolerance is -1e-09; need a finite number"),
@@ -98,6 +101,11 @@ def test_graph_problems_name_ids_in_errors_of_values_and_weights() -> None:
         fair_allocation_graphs(graph, [_decode("a"), _decode("a")])
     with pytest.raises(InvalidInstance, match="requests is empty"):
         fair_allocation_graphs(graph, [])
+
+
+def test_a_graph_beyond_the_range_of_rates_is_named() -> None:
+    with pytest.raises(InvalidInstance, match=r"graph 'slow' lasts 1e\+130 ms .* need rates from 1e-120"):
+        fair_allocation_graphs([Graph(name="slow", duration_ms=10**130, decode_capacity=1)], [_decode("a")])
 
 
 def test_water_filling_says_where_it_does_not_apply() -> None:

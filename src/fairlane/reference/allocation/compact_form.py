@@ -23,6 +23,9 @@ import numpy as np
 from fairlane.reference.allocation.graph_problem import GraphProblem
 from fairlane.reference.allocation.result import FloatArray, IntArray
 
+# beside values that large no weight can be seen; a positive floor keeps its logarithm
+LEAST_WEIGHT = 1e-250
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CompactForm:
@@ -116,9 +119,9 @@ def compact_form(problem: GraphProblem) -> CompactForm:
         full_rates=np.where(full[:, None], rates, 0.0) if full.any() else None,
         prefill_rates=prefill,
         values=values / utility_scale,
-        weights=weights[problem.decode_index] / utility_scale,
+        weights=np.maximum(weights[problem.decode_index] / utility_scale, LEAST_WEIGHT),
         prefill_values=prefill_values / utility_scale,
-        prefill_weights=weights[problem.prefill_index] / utility_scale,
+        prefill_weights=np.maximum(weights[problem.prefill_index] / utility_scale, LEAST_WEIGHT),
         decode_scale=scale,
         prefill_scale=prefill_scale,
         utility_scale=utility_scale,

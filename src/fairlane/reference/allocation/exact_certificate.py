@@ -21,8 +21,8 @@ from fairlane.reference.errors import CertificateRejected, InvalidInstance
 from fairlane.reference.exact import as_fraction, show
 from fairlane.reference.request import Request
 
-# shares are whole multiples of this; a share that small moves no rate a double can hold beside 1e-30
-SHARE_UNIT = Fraction(1, 1 << 200)
+# shares are whole multiples of this, far below any share that a rate depends on
+SHARE_UNIT = Fraction(1, 1 << 400)
 
 Held = tuple[tuple[int, int, Fraction], ...]
 

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairlane.reference.allocation.rate_table import NumbersLike, read_numbers
-from fairlane.reference.allocation.result import FloatArray, IntArray, frozen
+from fairlane.reference.allocation.result import LEAST_SIZE, MOST_SIZE, FloatArray, IntArray, frozen
 from fairlane.reference.errors import InvalidInstance
-from fairlane.reference.exact import show
 from fairlane.reference.graph import Catalog, Graph
 from fairlane.reference.request import Request
 
@@ -116,13 +115,16 @@ def read_graph_problem(
 
 def _speed(graph: Graph) -> float:
     """Launches per millisecond."""
-    duration = graph.duration_ms
     try:
-        return duration.denominator / duration.numerator
+        speed = graph.duration_ms.denominator / graph.duration_ms.numerator
     except OverflowError:
+        speed = np.inf
+    if not LEAST_SIZE <= speed * max(1, graph.prefill_capacity) <= MOST_SIZE:
         raise InvalidInstance(
-            f"graph {graph.name!r} lasts {show(duration)} ms; need a duration whose inverse is a double"
-        ) from None
+            f"graph {graph.name!r} lasts {float(graph.duration_ms):g} ms at prefill_capacity {graph.prefill_capacity}; "
+            f"need rates from {LEAST_SIZE:g} to {MOST_SIZE:g} per ms"
+        )
+    return speed
 
 
 def _decode_rates(graphs: Catalog, decoding: Sequence[Request]) -> FloatArray:

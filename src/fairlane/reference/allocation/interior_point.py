@@ -28,10 +28,12 @@ MAX_STEPS = 120
 TO_BOUNDARY = 0.995
 # up to this size an inverse is as fast as factors, which would import scipy first
 SMALL = 160
+# multiplications up to which a product stays on one thread; on a busy machine its threads wait for each other
+ONE_THREAD = 250_000
 # sparse systems this large go to conjugate gradients first: far from the end they need few iterations
 LARGE = 300
 MAX_ITERATIONS = 250
-ITERATION_TOLERANCE = 1e-3
+ITERATION_TOLERANCE = 1e-2
 
 # the methods `sum` and `min` take twice as long on a few numbers
 _sum, _least = np.add.reduce, np.minimum.reduce
@@ -234,7 +236,7 @@ class InteriorPoint:
         Y = self.Y
         size = own.size + 1
         H = np.empty((size, size))
-        H[:-1, :-1] = self.Yt @ (Y * d[:, None]) if self.dense else (self.Yt @ Y.multiply(d[:, None]).tocsr()).toarray()
+        H[:-1, :-1] = _gram(Y, d) if self.dense else (self.Yt @ Y.multiply(d[:, None]).tocsr()).toarray()
         H[-1, :-1] = H[:-1, -1] = -(self.Yt @ d)
         H[-1, -1] = _sum(d)
         H.flat[: (size - 1) * (size + 1) : size + 1] += own
@@ -266,6 +268,19 @@ class InteriorPoint:
             return d_primal, c_primal - ratio * d_primal, float(y[n])
 
         return direction
+
+
+def _gram(Y: FloatArray, d: FloatArray) -> FloatArray:
+    """Y^T diag(d) Y, in pieces that BLAS keeps on one thread while the whole is small."""
+    n_actions, n = Y.shape
+    if n_actions * n * n <= ONE_THREAD or n > SMALL:
+        return np.asarray(Y.T @ (Y * d[:, None]))
+    rows = max(1, ONE_THREAD // (n * n))
+    out = np.zeros((n, n))
+    for first in range(0, n_actions, rows):
+        piece = Y[first : first + rows]
+        out += piece.T @ (piece * d[first : first + rows, None])
+    return out
 
 
 def _conjugate_gradients(

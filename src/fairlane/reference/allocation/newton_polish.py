@@ -12,6 +12,7 @@ moves; the least-squares solution does not move along it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -105,7 +106,7 @@ def _without_copies(rates: Any, support: IntArray, share: FloatArray) -> tuple[I
 
 
 def _solve(H: FloatArray, rhs: FloatArray) -> FloatArray:
-    """The least-norm solution of the bordered system; a ridge stands for it where an SVD would take seconds."""
+    """The least-norm solution of the bordered system."""
     n = H.shape[0] - 1
     if n <= BY_ELIMINATION:
         try:
@@ -119,19 +120,31 @@ def _solve(H: FloatArray, rhs: FloatArray) -> FloatArray:
     scale[:n] = 1 / np.sqrt(H.diagonal()[:n])
     scaled = H * scale
     scaled *= scale[:, None]
-    if n <= BY_SVD:
-        return np.asarray(scale * np.linalg.lstsq(scaled, scale * rhs, rcond=RANK_TOLERANCE)[0])
-    from scipy.linalg import cho_factor, cho_solve
+    return np.asarray(scale * np.linalg.lstsq(scaled, scale * rhs, rcond=RANK_TOLERANCE)[0])
 
-    border = scaled[n, :n].copy()
-    scaled.flat[: n * (n + 2) : n + 2] += 10 * n * RANK_TOLERANCE
+
+def _factored(H: FloatArray) -> Callable[[FloatArray], FloatArray] | None:
+    """A solver of the bordered system by Cholesky factors, a ridge standing for the least norm; None without them."""
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+    n = H.shape[0] - 1
+    scale = 1 / np.sqrt(H.diagonal()[:n])
+    scaled = H[:n, :n] * scale
+    scaled *= scale[:, None]
+    scaled.flat[:: n + 1] += 10 * n * RANK_TOLERANCE
     try:
-        factor = cho_factor(scaled[:n, :n], check_finite=False)
-    except np.linalg.LinAlgError:
-        return np.asarray(scale * np.linalg.lstsq(scaled, scale * rhs, rcond=RANK_TOLERANCE)[0])
-    both = cho_solve(factor, np.stack([scale[:n] * rhs[:n], border], axis=1), check_finite=False)
-    lift = (border @ both[:, 0] - rhs[n]) / (border @ both[:, 1])
-    return np.append(scale[:n] * (both[:, 0] - lift * both[:, 1]), lift)
+        factor = cho_factor(scaled, overwrite_a=True, check_finite=False)
+    except LinAlgError:
+        return None
+    border = scale * H[n, :n]
+    lifted = cho_solve(factor, border, check_finite=False)
+
+    def solve(rhs: FloatArray) -> FloatArray:
+        plain = cho_solve(factor, scale * rhs[:n], check_finite=False)
+        lift = (border @ plain - rhs[n]) / (border @ lifted)
+        return np.append(scale * (plain - lift * lifted), lift)
+
+    return solve
 
 
 def _newton(
@@ -152,6 +165,8 @@ def _newton(
     H = np.empty((n + 1, n + 1))
     H[n, :n] = H[:n, n] = 1
     H[n, n] = 0
+    last = np.inf
+    solve = None
     for _ in range(MAX_STEPS):
         r_x = share @ exact - x
         r_u = f - x * price
@@ -159,9 +174,12 @@ def _newton(
         r_sum = 1 - share.sum()
         bend = price / x
         plain = bend.astype(np.float64)
-        H[:n, :n] = (Y * plain) @ Y.T if isinstance(Y, np.ndarray) else (Y.multiply(plain).tocsr() @ Y.T).toarray()
+        if solve is None:
+            H[:n, :n] = (Y * plain) @ Y.T if isinstance(Y, np.ndarray) else (Y.multiply(plain).tocsr() @ Y.T).toarray()
+            # factors of a large system serve as long as they make the steps fall
+            solve = _factored(H) if n > BY_SVD else None
         rhs = np.append(-r_s + exact @ (r_u / x - bend * r_x), r_sum).astype(np.float64)
-        y = _solve(H, rhs)
+        y = _solve(H, rhs) if solve is None else solve(rhs)
         d_x = y[:n].astype(wide) @ exact + r_x
         d_u = (r_u - price * d_x) / x
         moved = float(np.abs(d_x / x).max())
@@ -172,11 +190,14 @@ def _newton(
         price = price + length * d_u
         time_price = time_price + length * y[n]
         # the error left is the square of the step, or, where directions are poor, a small part of it
-        if moved < (1e-8 if wide is np.float64 else 1e-10):
+        if moved < (1e-8 if wide is np.float64 and solve is None else 1e-10):
             return (
                 share.astype(np.float64),
                 (share @ exact).astype(np.float64),
                 price.astype(np.float64),
                 float(time_price),
             )
+        if moved > 0.1 * last:
+            solve = None
+        last = moved
     return None

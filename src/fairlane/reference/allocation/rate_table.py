@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fairlane.reference.allocation.result import FloatArray, frozen
+from fairlane.reference.allocation.result import LEAST_SIZE, MOST_SIZE, FloatArray, frozen
 from fairlane.reference.errors import InvalidInstance
 from fairlane.reference.exact import Real, as_fraction, found
 
@@ -58,12 +58,17 @@ def read_table(
     """
     matrix = _read_matrix(rates)
     n_requests = matrix.shape[1]
-    served = matrix.max(axis=0) > 0
-    served = served if isinstance(served, np.ndarray) else served.toarray().ravel()
-    if not served.all():
-        request = int(np.flatnonzero(~served)[0])
+    best = matrix.max(axis=0)
+    best = best if isinstance(best, np.ndarray) else best.toarray().ravel()
+    if not best.min() > 0:
+        request = int(np.flatnonzero(best == 0)[0])
         raise InvalidInstance(
             f"requests[{request}] is served by no action: rates[:, {request}] is 0 throughout; need a positive rate"
+        )
+    if best.min() < LEAST_SIZE:
+        request = int(best.argmin())
+        raise InvalidInstance(
+            f"requests[{request}] has no rate above {best[request]:g}; need one of at least {LEAST_SIZE:g}"
         )
     return RateTable(
         rates=matrix,
@@ -82,7 +87,7 @@ def _read_matrix(rates: object) -> Any:
         sparse: Any = csr_array(to_csr(), dtype=np.float64)
         sparse.sum_duplicates()
         _check_shape(sparse.shape)
-        bad = ~((sparse.data >= 0) & (sparse.data < np.inf))
+        bad = ~((sparse.data >= 0) & (sparse.data <= MOST_SIZE))
         if bad.any():
             at = int(np.flatnonzero(bad)[0])
             action = int(np.searchsorted(sparse.indptr, at, side="right")) - 1
@@ -91,9 +96,9 @@ def _read_matrix(rates: object) -> Any:
         return sparse
     dense = _as_floats(rates)
     _check_shape(dense.shape)
-    fine = (dense >= 0) & (dense < np.inf)
-    if not fine.all():
-        action, request = (int(k) for k in np.argwhere(~fine)[0])
+    # two passes say that all is well; a NaN fails them
+    if not (dense.min() >= 0 and dense.max() <= MOST_SIZE):
+        action, request = (int(k) for k in np.argwhere(~((dense >= 0) & (dense <= MOST_SIZE)))[0])
         _refuse_entry(action, request, dense[action, request])
     return dense
 
@@ -139,9 +144,8 @@ def _check_shape(shape: tuple[int, ...]) -> None:
 
 
 def _refuse_entry(action: int, request: int, value: float) -> None:
-    raise InvalidInstance(
-        f"rates[{action}][{request}] is {value:g} (action {action}, request {request}); need a finite rate >= 0"
-    )
+    need = f"need a rate <= {MOST_SIZE:g}" if np.isfinite(value) and value > 0 else "need a finite rate >= 0"
+    raise InvalidInstance(f"rates[{action}][{request}] is {value:g} (action {action}, request {request}); {need}")
 
 
 def read_numbers(
@@ -180,11 +184,13 @@ def read_numbers(
     if values.shape != (n_requests,):
         shape = "x".join(str(n) for n in values.shape)
         raise InvalidInstance(f"{name} has {shape} numbers; need {n_requests}, one a request")
-    fine = (values > 0) if positive else (values >= 0)
-    fine &= values < np.inf
-    if not fine.all():
-        request = int(np.flatnonzero(~fine)[0])
+    least = LEAST_SIZE if positive else 0.0
+    if not (values.min() >= least and values.max() <= MOST_SIZE):
+        request = int(np.flatnonzero(~((values >= least) & (values <= MOST_SIZE)))[0])
         label = f" (request {ids[request]!r})" if ids is not None else ""
-        need = "> 0" if positive else ">= 0"
-        raise InvalidInstance(f"{name}[{request}]{label} is {values[request]:g}; need a finite number {need}")
+        value = float(values[request])
+        need = f"a finite number {'> 0' if positive else '>= 0'}"
+        if 0 < value < np.inf:
+            need = f"one from {LEAST_SIZE:g} to {MOST_SIZE:g}"
+        raise InvalidInstance(f"{name}[{request}]{label} is {value:g}; need {need}")
     return frozen(values)

@@ -24,6 +24,8 @@ IntArray = npt.NDArray[np.int64]
 
 # The float certificate is a difference of sums of about 1; pairwise sums of 1e5 terms keep about 1e-14 of it.
 SMALLEST_TOLERANCE = 1e-13
+# Sizes beyond these leave no room for products and quotients in doubles.
+LEAST_SIZE, MOST_SIZE = 1e-120, 1e120
 
 
 class AllocationMethod(StrEnum):

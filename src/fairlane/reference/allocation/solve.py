@@ -33,6 +33,7 @@ from fairlane.reference.errors import InvalidInstance, Unsupported
 
 # from this many entries on a working set is cheaper than the whole table
 LARGE_TABLE = 20_000
+LEAST_WEIGHT = 1e-250
 
 
 def fair_allocation(
@@ -171,7 +172,8 @@ def _scaled(table: RateTable) -> tuple[Any, FloatArray, FloatArray, FloatArray, 
     unit = float(table.fairness_weights.sum())
     if values.any():
         unit += float((Y @ values).max())
-    return Y, scale, values / unit, table.fairness_weights / unit, unit
+    # beside values that large no weight can be seen; a positive floor keeps its logarithm
+    return Y, scale, values / unit, np.maximum(table.fairness_weights / unit, LEAST_WEIGHT), unit
 
 
 def _solve_scaled(

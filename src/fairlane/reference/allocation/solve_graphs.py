@@ -10,7 +10,7 @@ import numpy as np
 from fairlane.reference.allocation import column_generation, conditional_gradients, water_filling
 from fairlane.reference.allocation.certificate import certified_gap
 from fairlane.reference.allocation.cohort_columns import FEW_REQUESTS, CohortColumns
-from fairlane.reference.allocation.compact_form import compact_form, expand, rates_of
+from fairlane.reference.allocation.compact_form import LEAST_WEIGHT, compact_form, expand, rates_of
 from fairlane.reference.allocation.compact_interior_point import CompactInteriorPoint
 from fairlane.reference.allocation.graph_problem import GraphProblem, read_graph_problem
 from fairlane.reference.allocation.rate_table import NumbersLike
@@ -162,7 +162,7 @@ def _by_columns(method: AllocationMethod, problem: GraphProblem, tolerance: floa
             float((columns.lane_rates[g] * values)[columns.best_lanes(g, values)].sum())
             for g in range(len(problem.catalog))
         )
-    values, weights = values / unit, weights / unit
+    values, weights = values / unit, np.maximum(weights / unit, LEAST_WEIGHT)
     u: FloatArray | None = None
     if method is AllocationMethod.INTERIOR_POINT:
         columns.list_largest()
