@@ -66,6 +66,10 @@ def test_totals_of_cyclic_models_equal_those_of_storm(sense: Sense, tmp_path: Pa
         model = random_model(random.Random(seed), ends=True)
         file.write_text(to_drn(model))
         solved = solve_model(read_drn(file), sense=sense)
+        if not any(c.reward for row in model.choices for c in row):
+            # Storm refuses a reward model of zeros alone
+            assert solved.value == 0
+            continue
         assert solved.value == asked(file, f'R{{"net"}}{QUERY[sense]}=? [F "done"]')
         cyclic += solved.method is ModelMethod.POLICY_ITERATION
     assert cyclic > count(400) // 2

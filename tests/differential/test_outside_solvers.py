@@ -52,7 +52,12 @@ def test_storm_gets_the_same_rationals_from_drn_in_both_senses(tmp_path: Path) -
     stormpy = storm()
     file = tmp_path / "m.drn"
     for instance in drawn(count(400)):
-        file.write_text(to_drn(explicit_model(instance)))
+        exported = explicit_model(instance)
+        if not any(choice.reward for row in exported.choices for choice in row):
+            # Storm refuses a reward model of zeros alone
+            assert solve(instance).value == 0
+            continue
+        file.write_text(to_drn(exported))
         model = stormpy.build_model_from_drn[stormpy.Rational](str(file))
         assert asked(stormpy, model, 'R{"net"}max=? [F "done"]') == solve(instance).value
         assert asked(stormpy, model, 'R{"net"}min=? [F "done"]') == solve(instance, sense="min").value
