@@ -5,6 +5,7 @@ Where stormpy has no wheel the Storm tests are skipped with that reason.
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from fractions import Fraction
 from pathlib import Path
@@ -74,6 +75,10 @@ def test_highs_storm_and_the_drn_reader_agree_on_the_bundled_suite(name: str, tm
     stormpy = storm()
     model = stormpy.build_model_from_drn[stormpy.Rational](str(file))
     assert asked(stormpy, model, 'R{"net"}max=? [F "done"]') == optimum
+    # two of them need rationals of more than two words of 64 bits
+    umb = tmp_path / "m.umb"
+    umb.write_bytes(to_umb(exported))
+    assert asked(stormpy, stormpy.build_model_from_umb(str(umb)), 'R{"net"}max=? [F "done"]') == optimum
 
 
 def test_storm_gets_the_same_rationals_from_umb(tmp_path: Path) -> None:
@@ -119,6 +124,47 @@ def test_prism_files_hold_the_same_model() -> None:
             return found
 
         assert value(0) == solve(instance).value
+
+
+def storm_dialect(files: dict[str, str]) -> dict[str, str]:
+    """The same files as Storm's explicit parser takes them.
+
+    It wants a model type in place of the header, doubles, labels declared by name, and no negative reward, so
+    rewards change sign.
+    """
+
+    def rows(text: str, sign: int) -> str:
+        fields = (line.split() for line in text.splitlines()[1:])
+        return "".join(f"{s} {k} {t} {float(sign * Fraction(x))!r}\n" for s, k, t, x in fields)
+
+    first, *labelled = files[".lab"].splitlines()
+    names = {number: name.strip('"') for number, name in (word.split("=") for word in first.split())}
+    lines = [f"{s} {' '.join(names[k] for k in of.split())}" for s, of in (line.split(":") for line in labelled)]
+    return {
+        ".tra": "mdp\n" + rows(files[".tra"], 1),
+        ".trew": rows(files[".trew"], -1),
+        ".lab": "\n".join(["#DECLARATION", " ".join(names.values()), "#END", *lines]) + "\n",
+    }
+
+
+def test_storm_gets_the_same_least_cost_from_prism_files_in_its_dialect(tmp_path: Path) -> None:
+    stormpy = storm()
+    for instance in drawn(count(100)):
+        prices = dataclasses.replace(instance.objective, prefill_value=Fraction(0), decode_value=Fraction(0))
+        costly = Instance(graphs=instance.graphs, requests=instance.requests, objective=prices)
+        optimum = solve(costly).value
+        assert optimum is not None
+        files = storm_dialect(to_prism(explicit_model(costly)))
+        for ending, text in files.items():
+            (tmp_path / f"m{ending}").write_text(text)
+        model = stormpy.build_model_from_explicit(
+            tmp_path / "m.tra", tmp_path / "m.lab", transition_rewards=tmp_path / "m.trew"
+        )
+        if optimum == 0:
+            # a reward model of zeros alone is refused
+            continue
+        found = stormpy.model_checking(model, stormpy.parse_properties('Rmin=? [F "done"]')[0]).get_value(0)
+        assert float(found) == pytest.approx(-float(optimum), rel=1e-5)
 
 
 def highs_policy(model: ExplicitModel) -> list[int]:
