@@ -28,7 +28,10 @@ from fairlane.oracle.read_drn import read_drn
 from fairlane.oracle.solve import solve
 from fairlane.reference.codec import dump_instance
 from fairlane.reference.errors import DataError, Unsupported
+from fairlane.reference.graph import Graph
 from fairlane.reference.instance import Instance
+from fairlane.reference.objective import Objective
+from fairlane.reference.request import Request
 from tests.counts import count
 from tests.random_instances import random_instance
 
@@ -301,6 +304,25 @@ def test_a_bad_model_file_is_one_line_with_its_place(old: str, new: str, message
     file.write_text(CYCLIC.replace(old, new, 1))
     with pytest.raises(DataError, match=message):
         read_drn(file)
+
+
+def test_too_large_an_export_is_refused_with_its_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # seven streams of 60 outputs: 61^7 states, the last of them final
+    instance = Instance(
+        graphs=[Graph(name="d", duration_ms=1, decode_capacity=2)],
+        requests=[Request(id=f"r{i}", prompt=0, limit=60) for i in range(7)],
+        objective=Objective(decode_value=1),
+    )
+    dump_instance(instance, tmp_path / "x.json")
+    assert run(["export", str(tmp_path / "x.json"), "--format", "drn", "--output", str(tmp_path / "m.drn")]) == 1
+    assert f"{61**7 - 1:,} states; an export takes at most 100,000" in capsys.readouterr().err
+    assert run(["export", str(tmp_path / "x.json"), "--format", "xml", "--output", str(tmp_path / "m")]) == 2
+    small = random_instance(random.Random(8))
+    dump_instance(small, tmp_path / "y.json")
+    for kind in ("drn", "umb", "prism"):
+        place = tmp_path / "missing" / "m"
+        assert run(["export", str(tmp_path / "y.json"), "--format", kind, "--output", str(place)]) == 2
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["x.json", "y.json"]
 
 
 def test_the_command_exports_and_solves_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -34,7 +34,8 @@ def command(
     from fairlane.reference.codec import load_instance, write_text
     from fairlane.reference.errors import DataError
 
-    model = explicit_model(load_instance(instance, exact=not inexact))
+    with output.progress("exporting") as shown:
+        model = explicit_model(load_instance(instance, exact=not inexact), on_progress=shown)
     terminal = output.console()
     if format is Format.DRN:
         write_text(to_drn(model), target)

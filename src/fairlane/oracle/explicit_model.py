@@ -5,9 +5,11 @@ State 0 is the initial one; the last state is the end, in which nothing happens.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from fairlane.oracle.packing import count_states, lanes_couple
 from fairlane.oracle.plain import without_age
 from fairlane.oracle.verify import action_to_json
 from fairlane.reference.errors import TooLarge
@@ -42,19 +44,36 @@ class ExplicitModel:
         return sum(len(row) for row in self.choices)
 
 
-def explicit_model(instance: Instance, *, max_states: int = MAX_STATES) -> ExplicitModel:
+def explicit_model(
+    instance: Instance, *, max_states: int = MAX_STATES, on_progress: Callable[[int, int], None] | None = None
+) -> ExplicitModel:
     """The episode of an instance as a model other tools can read.
+
+    Parameters
+    ----------
+    instance : Instance
+        Any instance.
+    max_states : int
+        Refusal beyond this many states, before the work where they can be counted.
+    on_progress : callable or None
+        Called with (states expanded, states known).
 
     Raises
     ------
     TooLarge
         More than ``max_states`` states.
     """
+    if not instance.objective.age_price and not lanes_couple(instance):
+        counted = count_states(instance)
+        if counted > max_states:
+            raise TooLarge(f"instance {instance.name!r} has {counted:,} states; an export takes at most {max_states:,}")
     root = without_age(instance, initial_state(instance))
     number: dict[State, int] = {root: 0}
     queue = [root]
     rows: list[list[tuple[str, Fraction, dict[State | None, Fraction]]]] = []
     for state in queue:
+        if on_progress is not None and len(rows) % 64 == 0:
+            on_progress(len(rows), len(queue))
         row = []
         for action in actions(instance, state):
             reward = ZERO
