@@ -115,6 +115,22 @@ class PromptKnapsack:
         return _in_filling_order(items, chosen, capacity)
 
 
+def best_equal_list(tokens: Sequence[int], capacity: int, lanes: int, rate: int, bonus: int) -> tuple[int, ...]:
+    """The list of :func:`best_list` for prompts of one price, without an object a prompt.
+
+    ``capacity`` and ``lanes`` are >= 1, ``tokens`` least recently served first and not empty, prices whole numbers.
+    """
+    if len(tokens) <= lanes and sum(tokens) <= capacity:
+        return tuple(range(len(tokens)))
+    chosen = _equal_prices(tokens, capacity, lanes, rate, bonus)
+    total = sum([tokens[i] for i in chosen])
+    if total <= capacity:
+        return chosen
+    # whoever is partial, as much is lost
+    partial = max(i for i in chosen if total - tokens[i] < capacity)
+    return (*(i for i in chosen if i != partial), partial)
+
+
 class _Sums(NamedTuple):
     """Running sums of prompts by falling density, and of whole values by falling value."""
 

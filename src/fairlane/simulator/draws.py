@@ -152,9 +152,9 @@ class KeyedDraws:
                     f"requests[{i}].output_length is {length}; need > generated, which is {request.generated} "
                     f"(request {request.id!r})"
                 )
-        kinds = kinds_of(requests)
-        chances = [tuple(float(q) for q in acceptance) for acceptance, _ in kinds.of]
-        self.acceptance = [chances[k] for k in kinds.by_request]
+        self.kinds = kinds_of(requests)
+        chances = [tuple(float(q) for q in acceptance) for acceptance, _ in self.kinds.of]
+        self.acceptance = [chances[k] for k in self.kinds.by_request]
         self._stream = hash_words(seed, Stream.ACCEPTANCE)
 
     def accepted_drafts(self, request: int, generated: int, drafts: int) -> int:

@@ -24,23 +24,13 @@ from fairlane.simulator.draws import (
     Stream,
     absorb,
     hash_words,
-    kinds_of,
 )
 from fairlane.simulator.gain_tables import GainTables, gain_tables
 from fairlane.simulator.prompt_queue import Key, PromptQueue
-from fairlane.simulator.run import Integers
-from fairlane.simulator.stage import Columns, Stage
+from fairlane.simulator.stage import Columns, Outcome, Stage
 from fairlane.simulator.stream_queue import Pieces, StreamQueue, gain_of
 
 MOST_REMEMBERED = 100_000
-
-
-class Outcome(NamedTuple):
-    """What was recorded, and the prompt tokens left and the output of every request at the end."""
-
-    columns: Columns
-    prompt_left: Integers
-    generated: Integers
 
 
 class _Lead(NamedTuple):
@@ -52,9 +42,10 @@ class _Lead(NamedTuple):
 
 
 class _Offer(NamedTuple):
-    """For one count of streams by code: the rows by width, and the best decode graphs, without and with mixed ones."""
+    """For one count of streams by code: the rows by width, their gain in each graph with prefill, and leads."""
 
     rows: tuple[Pieces, ...]
+    beside_prompts: tuple[int, ...]
     decode_only: _Lead
     any_graph: _Lead
 
@@ -74,20 +65,31 @@ class _Chooser:
         self.of_width = [gains.widths.index(g.width) if g.decode_capacity else -1 for g in graphs]
         self._n_widths = len(gains.widths)
         self._decode_only = [g for g, graph in enumerate(graphs) if not graph.prefill_capacity]
-        self._with_prefill = [g for g, graph in enumerate(graphs) if graph.prefill_capacity]
+        # (graph, its prefill key, its ticks)
+        self._with_prefill = [(g, k, ticks[g]) for g, k in enumerate(self.of_key) if k >= 0]
+        self._mixed = any(g.prefill_capacity and g.decode_capacity for g in graphs)
+        self._most_rows = max((g.decode_capacity for g in graphs), default=0)
         self._remembered: dict[tuple[int, ...], _Offer] = {}
 
     def offer(self, streams: StreamQueue) -> _Offer:
         """What the streams can be given; worked out once for every count of streams by code."""
-        known = tuple(streams.counts)
+        # beyond the most rows of a graph it does not matter how many there are
+        most = self._most_rows
+        known = tuple([c if c < most else most for c in streams.counts])
         offer = self._remembered.get(known)
         if offer is None:
             if len(self._remembered) >= MOST_REMEMBERED:
                 self._remembered.clear()
             rows = tuple([streams.pieces(w) for w in range(self._n_widths)])
-            offer = _Offer(rows, self._lead(rows, self._decode_only), self._lead(rows, range(len(self.graphs))))
+            beside = tuple([self._row_gain(g, rows) for g, _, _ in self._with_prefill])
+            alone = self._lead(rows, self._decode_only)
+            offer = _Offer(rows, beside, alone, self._lead(rows, range(len(self.graphs))) if self._mixed else alone)
             self._remembered[known] = offer
         return offer
+
+    def _row_gain(self, g: int, rows: Sequence[Pieces]) -> int:
+        w = self.of_width[g]
+        return gain_of(rows[w], self.graphs[g].decode_capacity) if w >= 0 else 0
 
     def _lead(self, rows: Sequence[Pieces], candidates: Iterable[int]) -> _Lead:
         best_gain, best_ticks = -1, 1
@@ -116,38 +118,42 @@ class _Chooser:
     def _with_prompts(self, offer: _Offer, queue: PromptQueue) -> _Lead:
         best_gain, best_ticks, first = offer.decode_only
         tied = list(first)
-        ticks, of_key, of_width, graphs = self.ticks, self.of_key, self.of_width, self.graphs
-        bounds = []
-        for g in self._with_prefill:
-            w = of_width[g]
-            rows = gain_of(offer.rows[w], graphs[g].decode_capacity) if w >= 0 else 0
-            reach = rows + queue.most(of_key[g])
-            if reach * best_ticks >= best_gain * ticks[g]:
-                bounds.append((-reach / ticks[g], rows, reach, g))
+        reach = queue.reach()
+        bounds = [
+            ((rows + reach[k]) / t, rows, k, g)
+            for (g, k, t), rows in zip(self._with_prefill, offer.beside_prompts, strict=True)
+            if (rows + reach[k]) * best_ticks >= best_gain * t
+        ]
         # the most promising first: lists of several prompts are worked out only where they could still win
-        bounds.sort()
-        for _, rows, reach, g in bounds:
-            if reach * best_ticks < best_gain * ticks[g]:
+        bounds.sort(reverse=True)
+        for _, rows, k, g in bounds:
+            t = self.ticks[g]
+            if (rows + reach[k]) * best_ticks < best_gain * t:
                 continue
-            gain = rows + queue.best(of_key[g]).gain
-            mine, theirs = gain * best_ticks, best_gain * ticks[g]
+            gain = rows + queue.best(k).gain
+            mine, theirs = gain * best_ticks, best_gain * t
             if mine > theirs:
-                best_gain, best_ticks, tied = gain, ticks[g], [g]
+                best_gain, best_ticks, tied = gain, t, [g]
             elif mine == theirs:
                 tied.append(g)
         return _Lead(best_gain, best_ticks, tuple(sorted(tied)))
 
-    def rows(self, g: int, offer: _Offer, streams: StreamQueue) -> list[int]:
-        """The streams that a graph would serve."""
+    def take_rows(self, g: int, offer: _Offer, streams: StreamQueue) -> list[int]:
+        """The streams that a graph serves, by rank, taken out of the queue."""
         w = self.of_width[g]
-        return streams.heads(offer.rows[w], self.graphs[g].decode_capacity) if w >= 0 else []
+        if w < 0 or not streams.total:
+            return []
+        # the remembered pieces may hold capped counts; which codes come first is the same
+        return streams.take_heads(offer.rows[w], self.graphs[g].decode_capacity)
 
     def _older(self, new: int, old: int, offer: _Offer, queue: PromptQueue, streams: StreamQueue) -> bool:
         """The tie rule between equal scores: members least recently served, then the smaller graph."""
 
         def members(g: int) -> list[tuple[int, int]]:
             prompts = queue.best(self.of_key[g]).members if self.of_key[g] >= 0 else ()
-            return sorted((self.served[i], i) for i in (*prompts, *self.rows(g, offer, streams)))
+            w = self.of_width[g]
+            rows = streams.heads(offer.rows[w], self.graphs[g].decode_capacity) if w >= 0 else []
+            return sorted((self.served[i], i) for i in (*prompts, *rows))
 
         mine, theirs = members(new), members(old)
         if mine[: len(theirs)] != theirs[: len(mine)]:
@@ -159,7 +165,7 @@ def run_fast(ready: Stage, catalog: Catalog, objective: Objective, source: Keyed
     """A run of `fixed-value`."""
     requests, arrivals, admitted = ready.requests, ready.arrivals, ready.admitted
     n = len(requests)
-    kinds = kinds_of(requests)
+    kinds = source.kinds
     graphs = catalog.graphs
     gains = gain_tables(kinds, graphs, objective.decode_value)
     served = [0] * n
@@ -184,11 +190,10 @@ def run_fast(ready: Stage, catalog: Catalog, objective: Objective, source: Keyed
     start_at: list[int] = []
     end_at: list[int] = []
     offsets = [0]
-    lane_request: list[int] = []
-    lane_consumed: list[int] = []
-    lane_published: list[int] = []
-    lane_accepted: list[int] = []
-    lane_end: list[int] = []
+    # five numbers a lane: request, consumed, published, accepted, finished
+    lanes: list[int] = []
+    record = lanes.extend
+    seeds = [absorb(stream, i) for i in range(n)]
     now = coming = dispatches = 0
     horizon = ready.horizon
     while True:
@@ -218,7 +223,7 @@ def run_fast(ready: Stage, catalog: Catalog, objective: Objective, source: Keyed
         end_at.append(end)
         now = end
         ready_now: list[int] = []
-        rows = book.rows(g, offer, streams)
+        rows = book.take_rows(g, offer, streams)
         if queue and book.of_key[g] >= 0:
             members = queue.best(book.of_key[g]).members
             left = graphs[g].prefill_capacity
@@ -242,22 +247,18 @@ def run_fast(ready: Stage, catalog: Catalog, objective: Objective, source: Keyed
                         ready_now.append(i)
                 else:
                     again.append(i)
-                lane_request.append(i)
-                lane_consumed.append(share)
-                lane_published.append(published)
-                lane_accepted.append(0)
-                lane_end.append(done)
+                record((i, share, published, 0, done))
             queue.serve(members, shares, again, first)
         if rows:
-            for i in rows:
-                streams.take(i, codes[i])
-            rows.sort()
             drafts = graphs[g].width - 1
             for i in rows:
                 position = generated[i]
                 accepted = 0
                 if drafts:
-                    row = absorb(absorb(stream, i), position)
+                    z = (seeds[i] + GOLDEN * (position + 1)) & MASK
+                    z = ((z ^ (z >> 30)) * MULTIPLY_1) & MASK
+                    z = ((z ^ (z >> 27)) * MULTIPLY_2) & MASK
+                    row = z ^ (z >> 31)
                     for step, bar in zip(steps[:drafts], bars[i], strict=False):
                         z = (row + step) & MASK
                         z = ((z ^ (z >> 30)) * MULTIPLY_1) & MASK
@@ -265,46 +266,36 @@ def run_fast(ready: Stage, catalog: Catalog, objective: Objective, source: Keyed
                         if (z ^ (z >> 31)) >> 11 >= bar:
                             break
                         accepted += 1
-                total = min(position + 1 + accepted, length[i])
-                assert total > position, "a row publishes"
-                generated[i] = total
+                total = position + 1 + accepted
+                end_of_output = length[i]
                 served[i] = dispatches
-                if total < length[i]:
-                    codes[i] = base[i] + min(limit[i] - total, widest)
+                if total < end_of_output:
+                    generated[i] = total
+                    left = limit[i] - total
+                    codes[i] = base[i] + (left if left < widest else widest)
                     ready_now.append(i)
-                    lane_end.append(0)
+                    record((i, 0, 1 + accepted, accepted, 0))
                 else:
-                    lane_end.append(1)
-                lane_request.append(i)
-                lane_consumed.append(0)
-                lane_published.append(total - position)
-                lane_accepted.append(accepted)
+                    assert position < end_of_output, "a row publishes"
+                    generated[i] = end_of_output
+                    record((i, 0, end_of_output - position, accepted, 1))
         if len(ready_now) > 1:
             ready_now.sort()
         for i in ready_now:
             streams.put_last(i, codes[i])
-        offsets.append(len(lane_request))
+        offsets.append(len(lanes))
     per_ms = ready.clock.per_ms
     graph_column = np.array(graph_of, dtype=np.int64)
-    consumed = np.array(lane_consumed, dtype=np.int64)
+    ends = np.array(offsets, dtype=np.int64) // 5
+    lane_table = np.array(lanes, dtype=np.int64).reshape(-1, 5)
     widths = np.array([g.width for g in graphs], dtype=np.int64)
-    proposed = np.repeat(widths[graph_column] - 1, np.diff(offsets)) * (consumed == 0)
+    proposed = np.repeat(widths[graph_column] - 1, np.diff(ends)) * (lane_table[:, 1] == 0)
     columns = Columns(
         graph=graph_column,
         start_ms=np.array([t / per_ms for t in start_at], dtype=np.float64),
         end_ms=np.array([t / per_ms for t in end_at], dtype=np.float64),
-        offsets=np.array(offsets, dtype=np.int64),
-        lanes=np.stack(
-            [
-                np.array(lane_request, dtype=np.int64),
-                consumed,
-                np.array(lane_published, dtype=np.int64),
-                proposed,
-                np.array(lane_accepted, dtype=np.int64),
-                np.array(lane_end, dtype=np.int64),
-            ],
-            axis=1,
-        ),
+        offsets=ends,
+        lanes=np.insert(lane_table, 3, proposed, axis=1),
         last_end=end_at[-1] if end_at else 0,
     )
     return Outcome(columns, np.array(prompt, dtype=np.int64), np.array(generated, dtype=np.int64))

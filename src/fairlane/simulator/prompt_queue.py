@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
-from fairlane.reference.prompt_knapsack import Prompt, PromptKnapsack
+from fairlane.reference.prompt_knapsack import Prompt, PromptKnapsack, best_equal_list
 
 
 class Key(NamedTuple):
@@ -39,6 +41,8 @@ class PromptQueue:
         self._alike = len(set(token)) < 2 and len(set(end)) < 2
         self._most_token = max(token, default=0)
         self._most_end = max(end, default=0)
+        self._reach: list[int] | None = None
+        self._waiting: list[int] | None = None
 
     def __bool__(self) -> bool:
         return bool(self.ranks)
@@ -59,20 +63,22 @@ class PromptQueue:
             self.ranks.remove(rank)
         self._never -= first
         self._tokens -= sum(shares)
+        if not self.ranks and not again:
+            self._best = [NOBODY for _ in self.keys]
+            self._forget()
+            return
         served = set(members)
         for k, best in enumerate(self._best):
             if best is not None and not served.isdisjoint(best.members):
                 self._best[k] = None
-        self._knapsack = None
+        self._forget()
         for rank in again:
             self.ranks.append(rank)
             self._changed(rank)
-        if not self.ranks:
-            self._best = [NOBODY for _ in self.keys]
 
     def _changed(self, rank: int) -> None:
         """A prompt is new in its place, behind everyone it could tie with or not: only a gain decides."""
-        self._knapsack = None
+        self._forget()
         place: int | None = None
         for k, key in enumerate(self.keys):
             if key.lanes > 1:
@@ -89,25 +95,35 @@ class PromptQueue:
                 if place < self.ranks.index(best.members[0]):
                     self._best[k] = Best((rank,), gain)
 
+    def _forget(self) -> None:
+        self._knapsack = self._reach = self._waiting = None
+
     def _gain(self, rank: int, capacity: int) -> int:
         tokens = self._prompt[rank]
         if tokens <= capacity:
             return self._token[rank] * tokens + self._end[rank]
         return self._token[rank] * capacity
 
-    def most(self, k: int) -> int:
-        """A bound on the gain of a list; the gain itself where it is known."""
-        best = self._best[k]
-        if best is not None:
-            return best.gain
-        key = self.keys[k]
-        return self._most_token * min(key.capacity, self._tokens) + self._most_end * min(key.lanes, len(self.ranks))
+    def reach(self) -> list[int]:
+        """By key the gain of the best list where it is known, otherwise a bound on it."""
+        if self._reach is None:
+            # no more prompts end than the shortest that fit
+            shortest = [0, *accumulate(sorted([self._prompt[i] for i in self.ranks]))]
+            self._reach = [
+                best.gain
+                if best is not None
+                else self._most_token * min(capacity, self._tokens)
+                + self._most_end * min(lanes, bisect_right(shortest, capacity) - 1)
+                for best, (capacity, lanes) in zip(self._best, self.keys, strict=True)
+            ]
+        return self._reach
 
     def best(self, k: int) -> Best:
         """The list of largest gain for a key; of equal ones the least recently served."""
         best = self._best[k]
         if best is None:
             best = self._best[k] = self._find(self.keys[k])
+            self._reach = None
         return best
 
     def _single(self, capacity: int) -> Best:
@@ -117,7 +133,9 @@ class PromptQueue:
             gain = max(gains)
             return Best((ranks[gains.index(gain)],), gain)
         # of equal weight: the longest prompt that is completed, or any that fills the graph
-        tokens = [prompt[i] for i in ranks]
+        if self._waiting is None:
+            self._waiting = [prompt[i] for i in ranks]
+        tokens = self._waiting
         whole = max([t for t in tokens if t <= capacity], default=0)
         completed = self._token[ranks[0]] * whole + self._end[ranks[0]] if whole else -1
         filling = self._token[ranks[0]] * capacity if max(tokens) > capacity else -1
@@ -130,9 +148,14 @@ class PromptQueue:
         ranks, capacity = self.ranks, key.capacity
         if key.lanes == 1:
             return self._single(capacity)
-        if self._knapsack is None:
-            self._knapsack = PromptKnapsack([Prompt(self._prompt[i], self._token[i], self._end[i]) for i in ranks])
-        members = tuple(ranks[p] for p in self._knapsack.best(capacity, key.lanes))
+        if self._alike:
+            tokens = [self._prompt[i] for i in ranks]
+            chosen = best_equal_list(tokens, capacity, key.lanes, self._token[ranks[0]], self._end[ranks[0]])
+        else:
+            if self._knapsack is None:
+                self._knapsack = PromptKnapsack([Prompt(self._prompt[i], self._token[i], self._end[i]) for i in ranks])
+            chosen = self._knapsack.best(capacity, key.lanes)
+        members = tuple(ranks[p] for p in chosen)
         gain, left = 0, capacity
         for i in members:
             share = min(left, self._prompt[i])

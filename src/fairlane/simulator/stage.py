@@ -43,6 +43,14 @@ class Columns(NamedTuple):
     last_end: int
 
 
+class Outcome(NamedTuple):
+    """What was recorded, and the prompt tokens left and the output of every request at the end."""
+
+    columns: Columns
+    prompt_left: Integers
+    generated: Integers
+
+
 class Recording:
     """The rows of a run as they come."""
 

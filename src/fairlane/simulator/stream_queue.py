@@ -97,12 +97,26 @@ class StreamQueue:
                 break
         return out
 
-    def take(self, rank: int, code: int) -> None:
-        """Remove a head; of one code in any order."""
-        queue = self._by_code[code]
-        if queue[0] == rank:
-            queue.popleft()
-        else:
-            queue.remove(rank)
-        self.counts[code] -= 1
-        self.total -= 1
+    def take_heads(self, pieces: Pieces, rows: int) -> list[int]:
+        """The streams of :meth:`heads`, taken out of the queue; by rank."""
+        out: list[int] = []
+        for _, _, codes in pieces:
+            wanted = rows - len(out)
+            if len(codes) == 1:
+                queue = self._by_code[codes[0]]
+                count = len(queue) if len(queue) < wanted else wanted
+                out += [queue.popleft() for _ in range(count)]
+                self.counts[codes[0]] -= count
+            else:
+                offered = [(self._served[i], i, c) for c in codes for i in islice(self._by_code[c], wanted)]
+                offered.sort()
+                for _, i, c in offered[:wanted]:
+                    # within a code the order is the same, so each is the head of its code in turn
+                    self._by_code[c].popleft()
+                    self.counts[c] -= 1
+                    out.append(i)
+            if len(out) == rows:
+                break
+        self.total -= len(out)
+        out.sort()
+        return out
