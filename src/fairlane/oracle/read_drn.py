@@ -54,14 +54,13 @@ def read_drn(path: PathLike, *, reward: str | None = None, goal: str = "done", e
     kind = " ".join(header.get("@type", [])).lower()
     if kind not in ("mdp", "dtmc"):
         raise DataError(f"{path}: @type is {kind or 'missing'}; need MDP or DTMC")
-    rewards = header.get("@reward_models", [])
-    rewards = rewards[0].split() if rewards else []
+    rewards = " ".join(header.get("@reward_models", [])).split()
     if reward is not None and reward not in rewards:
         raise DataError(f"{path}: reward model {reward!r} is not among {', '.join(rewards) or 'none'}")
     wanted = reward if reward is not None else "net" if "net" in rewards else None
     which = 0 if wanted is None else rewards.index(wanted)
     states = _states(str(path), body, which, len(rewards))
-    declared = header.get("@nr_states", [""])[0].strip()
+    declared = " ".join(header.get("@nr_states", []))
     if declared != str(len(states)):
         raise DataError(f"{path}: @nr_states is {declared or 'missing'}, and {len(states)} states are listed")
     return _model(str(path), states, rewards[which] if rewards else "net", goal, ZERO if exact else NEAR)
