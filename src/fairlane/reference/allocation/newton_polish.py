@@ -62,7 +62,7 @@ def polish(
     Polished or None
         Confirmed means: converged, all shares of the support positive, no other action worth more than time costs.
     """
-    support = np.flatnonzero(theta * rho > s)
+    support = _covering(rates, np.flatnonzero(theta * rho > s), theta)
     share = theta[support]
     if support.size > rates.shape[1]:
         support, share = _without_copies(rates, support, share)
@@ -79,6 +79,9 @@ def polish(
         if share.min() <= 0:
             # a share that leaves at 0 belongs to the actions left out
             support, share = support[share > 0], share[share > 0]
+            missing = _covering(rates, support, theta)[support.size :]
+            support = np.concatenate([support, missing])
+            share = np.concatenate([share, theta[missing]])
             continue
         beaten = np.flatnonzero(rates @ (values + u) > rho * (1 + PRICE_TOLERANCE))
         if beaten.size == 0:
@@ -93,6 +96,18 @@ def polish(
     shares = np.zeros(theta.size)
     shares[support] = share
     return Polished(shares, x, u)
+
+
+def _covering(rates: Any, support: IntArray, theta: FloatArray) -> IntArray:
+    """The support, and for each request that it leaves without service the action that serves it longest."""
+    served = np.asarray((rates[support] > 0).sum(axis=0)).ravel()
+    missing = np.flatnonzero(served == 0)
+    if missing.size == 0:
+        return support
+    columns = rates[:, missing]
+    columns = columns if isinstance(columns, np.ndarray) else columns.toarray()
+    longest = np.where(columns > 0, theta[:, None], -1.0).argmax(axis=0)
+    return np.concatenate([support, np.setdiff1d(longest, support)])
 
 
 def _without_copies(rates: Any, support: IntArray, share: FloatArray) -> tuple[IntArray, FloatArray]:

@@ -210,12 +210,19 @@ def interior_point(Y: Any, values: FloatArray, weights: FloatArray) -> tuple[Flo
         if solved is not None:
             return solved.theta, solved.u
     solver = InteriorPoint(Y, values, weights, starting_point(Y, values, weights))
+    best = (np.inf, solver.theta, solver.u)
     for gap in (1e-3, 1e-5, 1e-8, 1e-11, 1e-15):
         solver.solve(gap=gap, m_below=np.inf if gap > 1e-10 else 0.1 * gap)
         solved = newton_polish.polish(Y, values, weights, solver.theta, solver.at.dual[:n], solver.u, solver.at.rho)
         if solved is not None:
             return solved.theta, solved.u
-    return solver.theta, solver.u
+        # where Newton's method confirms no support, products pushed too far would spoil what was reached
+        x, u = np.asarray(solver.theta / solver.theta.sum() @ Y), solver.u
+        if x.min() > 0 and u.min() > 0:
+            here = column_generation.excess(values, weights, x, u, float((Y @ (values + u)).max()))
+            if here < best[0]:
+                best = (here, solver.theta, u)
+    return best[1], best[2]
 
 
 def _single_resource(Y: Any, values: FloatArray, weights: FloatArray) -> FloatArray:
