@@ -104,7 +104,7 @@ def test_every_single_changed_number_of_a_small_certificate_is_rejected() -> Non
             with pytest.raises((CertificateRejected, InvalidInstance)):
                 checked(mutant, instance)
             tried += 1
-    assert tried > 60 * count(100)
+    assert tried > 30 * count(100)
 
 
 def test_random_changed_numbers_of_a_larger_certificate_are_rejected() -> None:
