@@ -342,8 +342,8 @@ class CompactInteriorPoint:
             if max(gap, m / self.least_weight) < FINAL_ERROR or stale >= MAX_STALE or off > 1e6 * max(best[0], gap):
                 break
             try:
-                if self.step(m) < 1e-10:
-                    break
+                # a step that hardly moves may be followed by one that does; `stale` counts them
+                self.step(m)
             except np.linalg.LinAlgError:
                 # the system is singular to working precision: nothing more can be gained
                 break

@@ -130,8 +130,8 @@ class InteriorPoint:
             if stale > 8 or not np.isfinite(here):
                 break
             try:
-                if self._step(m) < 1e-10:
-                    break
+                # a step that hardly moves may be followed by one that does; `stale` counts them
+                self._step(m)
             except np.linalg.LinAlgError:
                 # the system is singular to working precision: nothing more can be gained
                 break
