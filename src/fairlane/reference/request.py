@@ -134,7 +134,7 @@ class Request:
         write(self, "limit", as_integer(limit, f"{at}.limit", minimum=1))
         write(self, "generated", as_integer(generated, f"{at}.generated", minimum=0))
         arrival = as_fraction(arrival_ms, f"{at}.arrival_ms")
-        if arrival < 0:
+        if arrival.numerator < 0:
             raise InvalidInstance(f"{at}.arrival_ms is {show(arrival)}; need >= 0")
         write(self, "arrival_ms", arrival)
         if self.generated > 0 and self.prompt > 0:
@@ -157,11 +157,11 @@ class Request:
         accepted: list[Fraction] = []
         for j, value in enumerate(acceptance):
             q = as_fraction(value, f"{at}.acceptance[{j}]")
-            if not 0 <= q <= 1:
+            if not 0 <= q.numerator <= q.denominator:
                 raise InvalidInstance(f"{at}.acceptance[{j}] is {show(q)}; need a probability in [0, 1]")
             accepted.append(q)
         write(self, "acceptance", tuple(accepted))
         exact_weight = as_fraction(weight, f"{at}.weight")
-        if exact_weight <= 0:
+        if exact_weight.numerator <= 0:
             raise InvalidInstance(f"{at}.weight is {show(exact_weight)}; need > 0")
         write(self, "weight", exact_weight)

@@ -10,13 +10,13 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
-from types import SimpleNamespace
+from math import gcd
 
 from fairlane.reference.codec import graph_to_json
 from fairlane.reference.exact import show
 from fairlane.reference.graph import Catalog
-from fairlane.reference.score import Lanes, lanes_value
+from fairlane.simulator.draws import kinds_of
+from fairlane.simulator.gain_tables import gain_tables
 from fairlane.simulator.metrics_json import requests_to_json, run_metrics_to_json
 from fairlane.simulator.report import ReportEntry
 from fairlane.simulator.run import Status
@@ -51,8 +51,9 @@ def request_rows(entries: Sequence[ReportEntry]) -> Iterator[dict[str, object]]:
         reasons = {r.request: r.reason for r in run.rejections}
         arrived = {int(rank): k for k, rank in enumerate(entry.metrics.ranks)}
         figures = requests_to_json(entry.metrics.table, entry.metrics.publications)
+        case = case_columns(entry)
         for i, request in enumerate(run.requests):
-            row = case_columns(entry) | {
+            row = case | {
                 "id": request.id,
                 "arrival_ms": float(request.arrival_ms),
                 "prompt": request.prompt,
@@ -70,55 +71,62 @@ def to_csv(rows: Sequence[Mapping[str, object]]) -> str:
     """Rows as CSV; a missing or undefined value is an empty cell."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     out = io.StringIO()
-    writer = csv.DictWriter(out, names, lineterminator="\n", restval="")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({k: "" if v is None else v for k, v in row.items()})
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([row.get(name) for name in names] for row in rows)
     return out.getvalue()
 
 
 def trace_lines(entry: ReportEntry) -> Iterator[str]:
     """One JSON line a launch: when, which graph, what its lanes delivered, and its fixed-value score.
 
-    The score is the expected useful value per ms of the lanes as they were chosen, not of what came out.
+    The score is the expected useful value per ms of the lanes as they were chosen, not of what came out. It is
+    exact; gains are whole numbers of one unit, and lines are put together from encoded parts, since a run has
+    hundreds of thousands of them.
     """
     run = entry.run
-    names = [g.name for g in run.catalog]
-    case = case_columns(entry)
+    graphs = run.catalog.graphs
+    kinds = kinds_of(run.requests)
+    gains = gain_tables(kinds, graphs, run.decode_value)
+    widest = gains.span - 1
+    token = [gains.token[k] for k in kinds.by_request]
+    end = [gains.end[k] for k in kinds.by_request]
+    base = [k * gains.span for k in kinds.by_request]
+    row_gain = [gains.row[gains.widths.index(g.width)] if g.decode_capacity else () for g in graphs]
+    # per graph: its name as JSON, and the score's denominator and factor
+    name = [json.dumps(g.name, ensure_ascii=False) for g in graphs]
+    below = [gains.unit * g.duration_ms.numerator for g in graphs]
+    above = [g.duration_ms.denominator for g in graphs]
     left = [r.prompt for r in run.requests]
-    generated = [r.generated for r in run.requests]
-    for k in range(run.n_launches):
-        graph = run.catalog.graphs[int(run.graph[k])]
-        prompts: list[SimpleNamespace] = []
-        rows: list[SimpleNamespace] = []
-        lanes: list[dict[str, object]] = []
-        for lane in range(int(run.lane_offsets[k]), int(run.lane_offsets[k + 1])):
-            i = int(run.lane_request[lane])
-            request = run.requests[i]
-            held = SimpleNamespace(
-                id=request.id,
-                weight=request.weight,
-                prompt=left[i],
-                generated=generated[i],
-                limit=request.limit,
-                acceptance=request.acceptance,
-            )
-            consumed, published = int(run.lane_consumed[lane]), int(run.lane_published[lane])
-            (prompts if consumed else rows).append(held)
-            lanes.append({"id": request.id, "consumed": consumed, "published": published})
-            left[i] -= consumed
-            generated[i] += published
-        score: Fraction = lanes_value(graph, Lanes(prompts, rows), run.decode_value) / graph.duration_ms
-        line = case | {
-            "launch": k,
-            "start_ms": float(run.start_ms[k]),
-            "end_ms": float(run.end_ms[k]),
-            "graph": names[int(run.graph[k])],
-            "lanes": lanes,
-            "score": show(score),
-            "score_decimal": float(score),
-        }
-        yield json.dumps(line, ensure_ascii=False)
+    to_limit = [r.limit - r.generated for r in run.requests]
+    head = [f'{{"id": {json.dumps(r.id, ensure_ascii=False)}, "consumed": ' for r in run.requests]
+    case = json.dumps(case_columns(entry), ensure_ascii=False)[:-1]
+    offsets = run.lane_offsets.tolist()
+    lane_rows = list(
+        zip(run.lane_request.tolist(), run.lane_consumed.tolist(), run.lane_published.tolist(), strict=True)
+    )
+    launches = zip(run.graph.tolist(), run.start_ms.tolist(), run.end_ms.tolist(), strict=True)
+    for k, (g, start_ms, end_ms) in enumerate(launches):
+        gain = 0
+        lanes: list[str] = []
+        for i, consumed, published in lane_rows[offsets[k] : offsets[k + 1]]:
+            if consumed:
+                left[i] -= consumed
+                gain += token[i] * consumed
+                if not left[i]:
+                    gain += end[i]
+            else:
+                remaining = to_limit[i]
+                gain += row_gain[g][base[i] + (remaining if remaining < widest else widest)]
+            to_limit[i] -= published
+            lanes.append(f'{head[i]}{consumed}, "published": {published}}}')
+        common = gcd(gain * above[g], below[g])
+        numerator, denominator = gain * above[g] // common, below[g] // common
+        score = f"{numerator}/{denominator}" if denominator > 1 else str(numerator)
+        yield (
+            f'{case}, "launch": {k}, "start_ms": {start_ms!r}, "end_ms": {end_ms!r}, "graph": {name[g]}, '
+            f'"lanes": [{", ".join(lanes)}], "score": "{score}", "score_decimal": {numerator / denominator!r}}}'
+        )
 
 
 def catalog_text(catalog: Catalog) -> str:
