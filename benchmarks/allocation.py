@@ -244,7 +244,8 @@ def main() -> None:
     lines = [
         "# Fair allocation: time to a certified answer",
         "",
-        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, numpy {np.__version__}.",
+        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, "
+        f"Python {platform.python_version()}, numpy {np.__version__}.",
         f"Goal: relative gap <= {GOAL:g}. BLAS threads: {options.threads}.",
         "Written by `python benchmarks/allocation.py`; `n actions or graphs x requests` in the names.",
         "",
