@@ -185,6 +185,7 @@ def test_a_certificate_of_a_compiled_solution_is_accepted(tmp_path: Path) -> Non
     accepted = check_certificate(read_json(proof), instance)
     assert Fraction(int(accepted.value.p), int(accepted.value.q)) == solution.value
     assert accepted.states == solution.states
+    assert certify(instance, solution) == accepted
 
 
 def test_too_large_an_instance_is_refused_before_the_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
