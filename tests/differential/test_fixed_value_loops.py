@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -180,4 +181,5 @@ def test_kernel_products_are_compared_exactly() -> None:
         expected = (a * b > c * d) - (a * b < c * d)
         assert compare(a, b, c, d) == expected
         if max(a, b, c, d) < 1 << 62:
-            assert kernel._compare(np.int64(a), np.int64(b), np.int64(c), np.int64(d)) == expected
+            machine: tuple[Any, ...] = tuple(np.int64(x) for x in (a, b, c, d))
+            assert kernel._compare(*machine) == expected
