@@ -22,7 +22,7 @@ test-full: $(STAMP_DEV)
 lint: $(STAMP_DEV)
 	$(BIN)/ruff check src tests benchmarks docs
 	$(BIN)/ruff format --check src tests benchmarks docs
-	$(BIN)/python -m numpydoc.hooks.validate_docstrings $$(git ls-files 'src/fairlane/*.py')
+	$(BIN)/python -m numpydoc lint $$(git ls-files 'src/fairlane/*.py')
 
 types: $(STAMP_DEV)
 	$(BIN)/mypy

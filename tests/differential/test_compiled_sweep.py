@@ -10,11 +10,19 @@ import pytest
 
 from fairlane.oracle import _kernel_sweep
 from fairlane.oracle.backward_induction import Sweep
-from fairlane.oracle.compiled import bounds, sweep
+from fairlane.oracle.compiled import (
+    action_roundings,
+    bounds,
+    fits_doubles,
+    most_outcomes,
+    most_rows,
+    step_roundings,
+    sweep,
+)
 from fairlane.oracle.exact_root import ExactRoot
 from fairlane.oracle.packing import count_states, lanes_couple, pack
 from fairlane.oracle.plain import Sense, solve_plain
-from fairlane.oracle.solve import Method, solve
+from fairlane.oracle.solve import SMALL_STATES, Method, solve
 from fairlane.reference.errors import TooLarge
 from fairlane.reference.graph import Graph
 from fairlane.reference.instance import Instance
@@ -108,3 +116,49 @@ def test_the_kernel_equals_its_python_source() -> None:
     finally:
         _kernel_sweep.sweep_cell, _kernel_sweep._combine = kernel, combine
     np.testing.assert_allclose(plain, compiled, rtol=1e-14)
+
+
+def wide(width: int, *, chance: str = "9/10", weight: int | str = 1) -> Instance:
+    """Three decoding requests of one length law, a graph for two of them."""
+    prior = {n: Fraction(1, 9) for n in range(1, 10)}
+    return Instance(
+        graphs=[Graph(name="d", duration_ms=1, decode_capacity=2, width=width)],
+        requests=[
+            Request(id=f"r{i}", prompt=0, limit=9, length_prior=prior, acceptance=[chance] * (width - 1), weight=weight)
+            for i in range(3)
+        ],
+        objective=Objective(decode_value=0, completion_price=1),
+    )
+
+
+@pytest.mark.parametrize("width", [2, 4, 8])
+def test_the_rounding_bound_covers_every_term_that_a_step_adds(width: int) -> None:
+    # a row of width k goes on with 1 ... k tokens or finishes: k + 1 outcomes. Two rows on the outermost axes are
+    # one sum of (k + 1)^2 terms, and two rows of a plain sum as many.
+    packed = pack(wide(width))
+    assert most_outcomes(packed) == width + 1
+    assert most_rows(packed) == 2
+    assert step_roundings(packed) > (width + 1) ** 2 + 2 * (width + 1)
+    assert action_roundings(packed) > (width + 1) ** 2
+
+
+def test_magnitudes_at_which_rounding_is_no_longer_relative_go_to_rationals() -> None:
+    tiny = "1e-60"
+    # an accepted chain has probability 1e-60^7 = 1e-420, which no double holds
+    instance = wide(8, chance=tiny)
+    assert not fits_doubles(pack(instance))
+    assert fits_doubles(pack(wide(8)))
+    fine = Instance(
+        graphs=[*instance.graphs, Graph(name="p", duration_ms=1, prefill_capacity=1)],
+        requests=[*instance.requests, Request(id="p", prompt=4, limit=1)],
+        objective=instance.objective,
+    )
+    assert count_states(fine) > SMALL_STATES
+    assert solve(fine).method is Method.BACKWARD_INDUCTION
+
+
+def test_the_exact_root_agrees_on_wide_rounds() -> None:
+    for width in (4, 8):
+        instance = wide(width)
+        root = initial_state(instance)
+        assert ExactRoot(sweep(pack(instance))).value_at(root) == Sweep(instance, Sense.MAX, 10**6).value_at(root)

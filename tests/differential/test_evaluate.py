@@ -8,12 +8,23 @@ from fractions import Fraction
 
 import pytest
 
-from fairlane.oracle.evaluate import Situation, action_of, branches, evaluate, view_of
+from fairlane.oracle.evaluate import Situation, action_of, evaluate, view_of
 from fairlane.oracle.plain import solve_plain
 from fairlane.reference.errors import IdlesWithWork, PolicyError
 from fairlane.reference.graph import Catalog
 from fairlane.reference.instance import Instance
-from fairlane.reference.policy import NOTHING, Choice, Completion, Decision, LaneResult, Memory, Policy, View, as_policy
+from fairlane.reference.policy import (
+    NOTHING,
+    Choice,
+    Completion,
+    Decision,
+    LaneResult,
+    Memory,
+    Policy,
+    View,
+    as_policy,
+    branches,
+)
 from fairlane.reference.state import FINISHED, Action, LocalState, State, actions, initial_state, is_final
 from fairlane.reference.step import step
 from tests.counts import count

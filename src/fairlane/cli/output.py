@@ -28,11 +28,6 @@ def print_json(document: Mapping[str, object]) -> None:
     sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def exact_pair(value: Fraction) -> dict[str, object]:
-    """An exact number as its text with a decimal beside it."""
-    return {"exact": show(value), "decimal": decimal_of(value)}
-
-
 def brief(value: Fraction, *, digits: int = 6) -> str:
     """A rational for a table cell: its ratio where that is short, otherwise a decimal, marked where rounded."""
     text = show(value)

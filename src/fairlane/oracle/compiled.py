@@ -3,13 +3,15 @@
 Cells of the two outermost axes are swept in order of their antidiagonals; cells of one antidiagonal do not
 depend on each other and go to a thread pool, so the result does not depend on the number of threads.
 
-Rounding. In cost form every number is >= 0 and every value is a sum of products of values of later states. One
-step of the sweep applies at most B operators of at most w + 1 outcomes and adds one product; with unit roundoff
-u, a combination of k nonnegative terms with rounded coefficients has relative error at most (1 + u)^(k + 2) - 1
-(Higham, "Accuracy and Stability of Numerical Algorithms", 2002, section 3.1), and minima keep the largest relative
-error of what they compare. Over a depth of D steps the relative error of the root is at most
-(1 + u)^(D (B (w + 3) + r + 6)) - 1 with r the number of requests whose rates are added. D is the total number of
-steps that the requests can take one at a time.
+Rounding. In cost form every number is >= 0 and every value is a sum of products of values of later states. With unit
+roundoff u, a combination of k nonnegative terms with rounded coefficients has relative error at most
+(1 + u)^(k + 2) - 1 (Higham, "Accuracy and Stability of Numerical Algorithms", 2002, section 3.1), and minima keep
+the largest relative error of what they compare. Let k be the most outcomes of one operator. A step of the sweep
+applies at most B operators one after the other, k + 2 roundings each, except that two operators on the two
+outermost axes are applied at once, as k² terms with a product of two coefficients; it then adds the waiting cost,
+a product with the sum of r rates. So a step costs at most k² + 3 + B (k + 2) + r + 6 roundings, and the root, after
+the D steps that the requests can take one at a time, is wrong by at most (1 + u)^(D times that) - 1, relatively.
+That holds while nothing underflows; `fits_doubles` refuses instances in which a product could.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ from fairlane.oracle.packing import Floats, Ints, Packed
 from fairlane.oracle.subset_trie import Trie, build_trie, graphs_of
 
 UNIT_ROUNDOFF = Fraction(1, 2**53)
+# well inside the range of normal doubles
+SMALLEST, LARGEST = Fraction(1, 10**290), Fraction(10**290)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,17 +92,53 @@ def bytes_needed(packed: Packed, threads: int) -> int:
     return 8 * (packed.n_states + threads * _buffer_layout(packed, trie)[1])
 
 
+def most_rows(packed: Packed) -> int:
+    """Most operators applied in one step: decode rows and a prompt."""
+    rows = max((g.decode_capacity + (g.prefill_capacity > 0) for g in packed.instance.graphs), default=1)
+    return min(rows, len(packed.instance.requests))
+
+
+def most_outcomes(packed: Packed) -> int:
+    """Most outcomes of one operator at one local state."""
+    return max((len(law) for axes in packed.laws for chain in axes for law in chain), default=1)
+
+
+def step_roundings(packed: Packed) -> int:
+    """Roundings on the longest chain of one step of the sweep; see the module docstring."""
+    k = most_outcomes(packed)
+    return k * k + 3 + most_rows(packed) * (k + 2) + len(packed.instance.requests) + 6
+
+
+def action_roundings(packed: Packed) -> int:
+    """Roundings of one action's cost found as one plain sum over the outcomes of all its rows."""
+    rows = most_rows(packed)
+    return int(most_outcomes(packed) ** rows) + 2 * rows + len(packed.instance.requests) + 8
+
+
+def relative_error(roundings: int) -> Fraction:
+    """An upper bound on (1 + u)^m - 1, which is m u / (1 - m u)."""
+    growth = roundings * UNIT_ROUNDOFF
+    return growth / (1 - growth)
+
+
 def relative_error_bound(packed: Packed) -> Fraction:
     """The a-priori bound of the module docstring, rounded up."""
-    graphs = packed.instance.graphs.graphs
-    rows = max((g.decode_capacity for g in graphs), default=0) + 1
-    rows = min(rows, len(packed.instance.requests))
-    width = max((g.width for g in graphs if g.decode_capacity), default=1)
     depth = sum(size - 1 for size in packed.sizes)
-    steps = depth * (rows * (width + 3) + len(packed.instance.requests) + 6)
-    # (1 + u)^m - 1 <= m u / (1 - m u)
-    growth = steps * UNIT_ROUNDOFF
-    return growth / (1 - growth)
+    return relative_error(depth * step_roundings(packed))
+
+
+def fits_doubles(packed: Packed) -> bool:
+    """Whether no product of the sweep can leave the range in which doubles round relatively."""
+    chances = [p for axes in packed.laws for chain in axes for law in chain for _, p in law]
+    durations = [g.duration_ms for g in packed.instance.graphs]
+    price = packed.instance.objective.time_price
+    rates = [r for row in (*packed.rates, (price,)) for r in row if r]
+    if not rates:
+        return True
+    depth = sum(size - 1 for size in packed.sizes)
+    least = min(chances, default=Fraction(1)) ** most_rows(packed) * min(durations) * min(rates)
+    most = depth * max(durations) * (price + sum((max(row) for row in packed.rates), Fraction(0)))
+    return least >= SMALLEST and most <= LARGEST
 
 
 def _buffer_layout(packed: Packed, trie: Trie) -> tuple[list[int], int]:
@@ -138,7 +178,7 @@ def sweep(
     Returns
     -------
     Swept
-        float64, one number a state.
+        Costs as float64, one number a state, with the bound on their error.
     """
     from fairlane.oracle._kernel_options import count_or_fill
     from fairlane.oracle._kernel_sweep import sweep_cell

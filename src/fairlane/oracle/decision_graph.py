@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from fairlane.oracle.evaluate import OptimalValues, PolicySweep, Situation, action_of, branches, view_of
+from fairlane.oracle.evaluate import OptimalValues, PolicySweep, Situation, action_of, view_of
 from fairlane.oracle.plain import progress, without_age
 from fairlane.reference.errors import TooLarge
 from fairlane.reference.instance import Instance
-from fairlane.reference.policy import as_policy
+from fairlane.reference.policy import as_policy, branches
 from fairlane.reference.state import ZERO, Action, State, actions, initial_state, is_final, prompt_shares
 from fairlane.reference.step import step
 

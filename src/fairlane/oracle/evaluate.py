@@ -19,11 +19,9 @@ from fractions import Fraction
 from typing import NamedTuple, Protocol
 
 from fairlane.oracle.plain import progress
-from fairlane.reference.errors import IdlesWithWork, PolicyError, TooLarge
-from fairlane.reference.exact import as_fraction
+from fairlane.reference.errors import IdlesWithWork, TooLarge
 from fairlane.reference.instance import Instance
 from fairlane.reference.policy import (
-    Choice,
     Completion,
     Decision,
     LaneResult,
@@ -33,6 +31,7 @@ from fairlane.reference.policy import (
     Sees,
     View,
     as_policy,
+    branches,
     check_decision,
     sees_of,
 )
@@ -118,37 +117,6 @@ class Evaluation:
     def relative_gap(self) -> Fraction | None:
         """Gap over the size of the optimum; None where the optimum is 0."""
         return None if self.optimum == 0 else self.gap / abs(self.optimum)
-
-
-def branches(choice: Choice) -> tuple[tuple[Fraction, Decision], ...]:
-    """A policy's choice as exact (probability, decision) pairs.
-
-    Raises
-    ------
-    PolicyError
-        Probabilities that are negative or do not sum to 1 (exactly for rationals, within 1e-12 with floats).
-    """
-    if isinstance(choice, Decision):
-        return ((Fraction(1), choice),)
-    if not isinstance(choice, tuple) or not choice:
-        raise PolicyError(f"decision is a {type(choice).__name__}; need a Decision or (probability, Decision) pairs")
-    pairs: list[tuple[Fraction, Decision]] = []
-    inexact = False
-    for pair in choice:
-        if not isinstance(pair, tuple) or len(pair) != 2:
-            raise PolicyError("a randomised decision holds something else than (probability, Decision) pairs")
-        inexact = inexact or isinstance(pair[0], float)
-        probability = as_fraction(pair[0], "decision probability")
-        if probability < 0:
-            raise PolicyError(f"decision probability is {probability}; need >= 0")
-        if probability:
-            pairs.append((probability, pair[1]))
-    total = sum((p for p, _ in pairs), ZERO)
-    if total != 1:
-        if not inexact or abs(total - 1) > Fraction(1, 10**12):
-            raise PolicyError(f"decision probabilities sum to {total}; need 1")
-        pairs = [(p / total, d) for p, d in pairs]
-    return tuple(pairs)
 
 
 def view_of(instance: Instance, situation: Situation) -> View:

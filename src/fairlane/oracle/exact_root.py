@@ -6,13 +6,15 @@ of what its remaining actions lead to, and no others.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
 from flint import fmpq
 
 from fairlane.oracle.backward_induction import fraction, rational
-from fairlane.oracle.compiled import Swept
+from fairlane.oracle.compiled import Swept, action_roundings, relative_error
+from fairlane.oracle.packing import earned_from
 from fairlane.reference.errors import TooLarge
 from fairlane.reference.state import Action, State
 
@@ -34,6 +36,10 @@ class ExactRoot:
         self.swept = swept
         self.packed = swept.packed
         self.max_states = max_states
+        # Computed costs carry the sweep's error and that of their own sum. Twice their total also covers the
+        # product of the two, and the roundings of the comparison itself.
+        own = relative_error(action_roundings(swept.packed))
+        self.slack = math.nextafter(float(2 * (swept.relative_error + own)), math.inf)
         self.costs: dict[int, fmpq] = {self.packed.n_states - 1: fmpq(0)}
         self.laws = [
             [[[(shift, rational(p)) for shift, p in law] for law in chain] for chain in axes]
@@ -62,7 +68,7 @@ class ExactRoot:
         rate = float(arrays.time_price) + sum(float(arrays.rates[a, x]) for a, x in enumerate(digits))
         out = np.empty(nodes.size)
         arrays.action_costs(np.array(digits), number, self.swept.costs, nodes, times, rate, out)
-        slack = 2 * float(self.swept.relative_error) + 1e-15
+        slack = self.slack
         if self.swept.worst:
             keep = out * (1 + slack) >= out.max() * (1 - slack)
         else:
@@ -141,22 +147,7 @@ class ExactRoot:
 
     def value_at(self, state: State) -> Fraction:
         """Exact optimal value of a state: what its tokens earn for certain, less the exact cost."""
-        return self.earned(state) - fraction(self.cost(self.packed.number_of(state)))
-
-    def earned(self, state: State) -> Fraction:
-        """Expected value of all tokens still to come."""
-        from fairlane.reference.yields import truncated_prior
-
-        prices = self.packed.instance.objective
-        total = Fraction(0)
-        for request, local in zip(self.packed.instance.requests, state, strict=True):
-            if local.finished:
-                continue
-            law = [(n, p) for n, p in truncated_prior(request.length_prior, request.limit) if n > local.generated]
-            alive = sum((p for _, p in law), Fraction(0))
-            output = sum((p * (n - local.generated) for n, p in law), Fraction(0)) / alive
-            total += request.weight * (prices.prefill_value * local.prompt + prices.decode_value * output)
-        return total
+        return earned_from(self.packed.instance, state) - fraction(self.cost(self.packed.number_of(state)))
 
     def optimal_actions(self, state: State) -> tuple[Action, ...]:
         """Every optimal action of a state, maximal or not, in enumeration order."""

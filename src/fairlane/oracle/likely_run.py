@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fairlane.oracle.evaluate import OptimalValues, PolicySweep, action_of, branches, view_of
+from fairlane.oracle.evaluate import OptimalValues, PolicySweep, action_of, view_of
 from fairlane.reference.instance import Instance
-from fairlane.reference.policy import Policy
+from fairlane.reference.policy import Policy, branches
 from fairlane.reference.state import ZERO, Action, State, initial_state, is_final
 from fairlane.reference.step import Outcome, step
 

@@ -12,13 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from fairlane.oracle.evaluate import PolicySweep, action_of, branches, view_of
+from fairlane.oracle.evaluate import PolicySweep, action_of, view_of
 from fairlane.oracle.optimality_equation import check_optimality_equation, rate_bounds
 from fairlane.oracle.plain import progress
 from fairlane.oracle.workload_model import MAX_STATES, Move, WorkloadModel, build_model, check_workload, regenerate
 from fairlane.reference.errors import TooLarge, Unsupported
 from fairlane.reference.instance import Instance, Regenerates
-from fairlane.reference.policy import Decision, FunctionPolicy, Policy, Sees, View, as_policy, sees_of
+from fairlane.reference.policy import Decision, FunctionPolicy, Policy, Sees, View, as_policy, branches, sees_of
 from fairlane.reference.state import ZERO, Action, LocalState, State
 
 MAX_POLICY_STATES = 3_000

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from fairlane.reference.errors import Unsupported
 from fairlane.reference.instance import Instance
-from fairlane.reference.state import FINISHED, ZERO, LocalState, State
+from fairlane.reference.state import FINISHED, ZERO, LocalState, State, initial_state
 from fairlane.reference.yields import row_outcomes, truncated_prior
 
 Floats = npt.NDArray[np.float64]
@@ -139,15 +139,17 @@ def outcomes_of(
     return tuple(law.items())
 
 
-def earned_constant(instance: Instance) -> Fraction:
-    """Expected value of all tokens, the same under every policy."""
+def earned_from(instance: Instance, state: State) -> Fraction:
+    """Expected value of all tokens still to come from a state, the same under every policy."""
     prices = instance.objective
     total = ZERO
-    for request in instance.requests:
-        law = [(n, p) for n, p in truncated_prior(request.length_prior, request.limit) if n > request.generated]
+    for request, local in zip(instance.requests, state, strict=True):
+        if local.finished:
+            continue
+        law = [(n, p) for n, p in truncated_prior(request.length_prior, request.limit) if n > local.generated]
         alive = sum((p for _, p in law), ZERO)
-        output = sum((p * (n - request.generated) for n, p in law), ZERO) / alive
-        total += request.weight * (prices.prefill_value * request.prompt + prices.decode_value * output)
+        output = sum((p * (n - local.generated) for n, p in law), ZERO) / alive
+        total += request.weight * (prices.prefill_value * local.prompt + prices.decode_value * output)
     return total
 
 
@@ -214,6 +216,6 @@ def pack(instance: Instance) -> Packed:
         laws=tuple(tuple(axis[o] for axis in laws_by_axis) for o in range(len(operators))),
         rates=tuple(rates),
         phases=tuple(phases),
-        earned=earned_constant(instance),
+        earned=earned_from(instance, initial_state(instance)),
         places=tuple({local: x for x, local in enumerate(chain)} for chain in chains),
     )

@@ -187,11 +187,16 @@ def _compiled(
             f"instance {instance.name!r} has {states:,} states, which take {8 * states / 2**30:,.1f} GiB; "
             f"the limit is {max_bytes / 2**30:,.1f} GiB"
         )
-    from fairlane.oracle.compiled import bounds, bytes_needed, outward, sweep
+    from fairlane.oracle.compiled import bounds, bytes_needed, fits_doubles, outward, sweep
     from fairlane.oracle.exact_root import ExactRoot
     from fairlane.oracle.packing import pack
 
     packed = pack(instance)
+    if not fits_doubles(packed):
+        # rounding is no longer relative at such magnitudes, so only rationals can certify anything
+        exactly = Sweep(instance, sense, MAX_RATIONAL_STATES)
+        exactly.solve(exactly.number_of(initial_state(instance)), on_progress)
+        return _exact(instance, exactly, Method.BACKWARD_INDUCTION, begun)
     needed = bytes_needed(packed, threads or 2)
     if needed > max_bytes:
         raise TooLarge(

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Protocol, cast, runtime_checkable
 
 from fairlane.reference.errors import PolicyError
-from fairlane.reference.exact import Real
+from fairlane.reference.exact import Real, as_fraction
 from fairlane.reference.graph import Catalog, Graph
 from fairlane.reference.objective import Objective
 from fairlane.reference.request import LengthPrior
@@ -239,3 +239,34 @@ def check_decision(view: View, decision: object) -> tuple[Graph, tuple[RequestVi
                 f"decision decodes {request.id!r} in {graph.name!r}; {request.prompt} prompt tokens are left"
             )
     return graph, prefill, decode
+
+
+def branches(choice: Choice) -> tuple[tuple[Fraction, Decision], ...]:
+    """A policy's choice as exact (probability, decision) pairs.
+
+    Raises
+    ------
+    PolicyError
+        Probabilities that are negative or do not sum to 1 (exactly for rationals, within 1e-12 with floats).
+    """
+    if isinstance(choice, Decision):
+        return ((Fraction(1), choice),)
+    if not isinstance(choice, tuple) or not choice:
+        raise PolicyError(f"decision is a {type(choice).__name__}; need a Decision or (probability, Decision) pairs")
+    pairs: list[tuple[Fraction, Decision]] = []
+    inexact = False
+    for pair in choice:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise PolicyError("a randomised decision holds something else than (probability, Decision) pairs")
+        inexact = inexact or isinstance(pair[0], float)
+        probability = as_fraction(pair[0], "decision probability")
+        if probability < 0:
+            raise PolicyError(f"decision probability is {probability}; need >= 0")
+        if probability:
+            pairs.append((probability, pair[1]))
+    total = sum((p for p, _ in pairs), Fraction(0))
+    if total != 1:
+        if not inexact or abs(total - 1) > Fraction(1, 10**12):
+            raise PolicyError(f"decision probabilities sum to {total}; need 1")
+        pairs = [(p / total, d) for p, d in pairs]
+    return tuple(pairs)

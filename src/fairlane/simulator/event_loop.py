@@ -7,11 +7,9 @@ for `fixed-value` is a second implementation, and it is held to this one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import NamedTuple, Protocol
 
-from fairlane.reference.errors import IdlesWithWork, PolicyError
-from fairlane.reference.exact import as_fraction
+from fairlane.reference.errors import IdlesWithWork
 from fairlane.reference.graph import Catalog
 from fairlane.reference.objective import Objective
 from fairlane.reference.policy import (
@@ -23,6 +21,7 @@ from fairlane.reference.policy import (
     Memory,
     Policy,
     View,
+    branches,
     check_decision,
 )
 from fairlane.reference.request import Request
@@ -172,7 +171,7 @@ class EventLoop:
     def _pick(self, choice: Choice) -> Decision:
         if isinstance(choice, Decision):
             return choice
-        pairs = _branches(choice)
+        pairs = branches(choice)
         return pairs[self.source.choose(self.dispatches, [p for p, _ in pairs])][1]
 
     def _idle_until(self, view: View) -> int:
@@ -249,25 +248,3 @@ class EventLoop:
             ledger.serve(i, consumed=0, published=published, finished=end is not None)
             lanes.append(LaneRecord(i, 0, published, drafts, accepted, end is not None))
         return lanes
-
-
-def _branches(choice: object) -> list[tuple[Fraction, Decision]]:
-    if not isinstance(choice, tuple) or not choice:
-        raise PolicyError(f"decision is a {type(choice).__name__}; need a Decision or (probability, Decision) pairs")
-    pairs: list[tuple[Fraction, Decision]] = []
-    inexact = False
-    for pair in choice:
-        if not isinstance(pair, tuple) or len(pair) != 2:
-            raise PolicyError("a randomised decision holds something else than (probability, Decision) pairs")
-        inexact = inexact or isinstance(pair[0], float)
-        probability = as_fraction(pair[0], "decision probability")
-        if probability < 0:
-            raise PolicyError(f"decision probability is {probability}; need >= 0")
-        if probability:
-            pairs.append((probability, pair[1]))
-    total = sum((p for p, _ in pairs), Fraction(0))
-    if total != 1:
-        if not inexact or abs(total - 1) > Fraction(1, 10**12):
-            raise PolicyError(f"decision probabilities sum to {total}; need 1")
-        pairs = [(p / total, d) for p, d in pairs]
-    return pairs

@@ -1,4 +1,6 @@
-"""For your own test suite: assert that a policy stays near the exact optimum, on instances of your own or drawn ones::
+"""Assert, in your own test suite, that a policy stays near the exact optimum.
+
+On instances of your own, or on drawn ones::
 
     from fairlane.testing import assert_within, instances
 

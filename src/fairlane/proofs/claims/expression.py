@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 from fairlane.proofs.claims import term as t
 from fairlane.proofs.claims.term import Op, Term
@@ -326,8 +325,3 @@ class _Walk:
         if not read.logical:
             raise self.bad(node, "is a number; need a condition")
         return read
-
-
-def as_fraction_of(term: Term) -> Fraction | None:
-    """The value of a constant term, or None."""
-    return term.number if term.op is Op.NUMBER else None

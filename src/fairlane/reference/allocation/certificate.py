@@ -232,7 +232,7 @@ def support_gap(
     Returns
     -------
     Fraction or float
-        max_a <q, y(a)> - <q, x>, exact where every number given is exact. For a feasible x it is >= 0, and 0 exactly
+        The gap max_a <q, y(a)> - <q, x>, exact where every number given is exact. For a feasible x it is >= 0, and 0 exactly
         at an optimum.
 
     Raises

@@ -137,6 +137,7 @@ def expand(problem: GraphProblem, form: CompactForm, point: CompactPoint) -> tup
     Returns
     -------
     time_shares, row_shares, prices : ndarrays, shapes (n_graphs,), (n_graphs, n_requests), (n_requests,)
+        Shares are >= 0 and the time shares sum to 1.
     """
     shares = np.clip(point.time_shares.astype(np.float64), 0.0, None)
     shares /= shares.sum()

@@ -187,7 +187,3 @@ def reference_rates(
         else {k: v for k, v in fairness_weights.items() if k in known},
     )
     return dict(zip((request.id for request in rows), found.rates.tolist(), strict=True))
-
-
-def _among(numbers: Mapping[str, Real] | None, known: Collection[str]) -> dict[str, Real] | None:
-    return None if numbers is None else {key: value for key, value in numbers.items() if key in known}
