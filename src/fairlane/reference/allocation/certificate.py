@@ -232,8 +232,8 @@ def support_gap(
     Returns
     -------
     Fraction or float
-        The gap max_a <q, y(a)> - <q, x>, exact where every number given is exact. For a feasible x it is >= 0, and 0 exactly
-        at an optimum.
+        The gap max_a <q, y(a)> - <q, x>, exact where every number given is exact. For a feasible x it is >= 0,
+        and 0 exactly at an optimum.
 
     Raises
     ------
