@@ -104,7 +104,7 @@ def test_every_single_changed_number_of_a_small_certificate_is_rejected() -> Non
             with pytest.raises((CertificateRejected, InvalidInstance)):
                 checked(mutant, instance)
             tried += 1
-    assert tried > 60 * count(100)
+    assert tried > 30 * count(100)
 
 
 def test_random_changed_numbers_of_a_larger_certificate_are_rejected() -> None:
@@ -185,6 +185,7 @@ def test_a_certificate_of_a_compiled_solution_is_accepted(tmp_path: Path) -> Non
     accepted = check_certificate(read_json(proof), instance)
     assert Fraction(int(accepted.value.p), int(accepted.value.q)) == solution.value
     assert accepted.states == solution.states
+    assert certify(instance, solution) == accepted
 
 
 def test_too_large_an_instance_is_refused_before_the_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
