@@ -17,13 +17,21 @@ from fairlane.reference.request import Request
 from fairlane.simulator.draws import KeyedDraws, checked_seed
 from fairlane.simulator.event_loop import EventLoop, LaneRecord
 from fairlane.simulator.run import Floats, Integers, Run, Status
-from fairlane.simulator.stage import Columns, Recording, Stage, stage
+from fairlane.simulator.stage import Columns, Outcome, Recording, Stage, stage
+
+# output tokens from which compiling pays, even the first time
+COMPILED_FROM = 200_000
 
 
 class Path(StrEnum):
-    """How `fixed-value` is run: by the fast loop, or by the event loop as every other policy."""
+    """Which loop runs `fixed-value`; every other policy is run by the event loop.
 
+    ``BY_SIZE`` takes the compiled loop from 200,000 output tokens on and the fast one below.
+    """
+
+    BY_SIZE = "by-size"
     FAST = "fast"
+    COMPILED = "compiled"
     READABLE = "readable"
 
 
@@ -37,7 +45,8 @@ def simulate(
     horizon_ms: Real | str | None = None,
     seed: int = 0,
     name: str | None = None,
-    path: Path = Path.FAST,
+    exact_times: bool = False,
+    path: Path = Path.BY_SIZE,
 ) -> Run:
     """Run a policy on requests that arrive over time.
 
@@ -61,6 +70,8 @@ def simulate(
         Of every draw, 0 <= seed < 2^63.
     name : str or None
         Label of the policy in the result.
+    exact_times : bool
+        Show a policy times as Fractions rather than doubles; for policies that look their state up in exact tables.
     path : Path
         Which loop runs `fixed-value`; the result is the same.
 
@@ -96,12 +107,10 @@ def simulate(
     prices = objective if objective is not None else Objective(decode_value=decode_value)  # type: ignore[arg-type]  # one is given
     rule = as_policy(policy)
     label = name if name is not None else policy_label(policy)
-    ready = stage(requests, catalog, horizon_ms=horizon_ms)
+    ready = stage(requests, catalog, horizon_ms=horizon_ms, exact=exact_times)
     source = KeyedDraws(ready.requests, checked_seed(seed))
-    if path is Path.FAST and _is_fixed_value(rule):
-        from fairlane.simulator.fast_fixed_value import run_fast
-
-        outcome = run_fast(ready, catalog, prices, source)
+    outcome = _run_fixed_value(ready, catalog, prices, source, path) if _is_fixed_value(rule) else None
+    if outcome is not None:
         return _assemble(ready, *outcome, catalog=catalog, objective=prices, label=label, seed=seed)
     loop = EventLoop(ready.requests, ready.arrivals, ready.admitted, catalog, prices, rule, source, ready.clock)
     recording = Recording(ready.clock)
@@ -118,6 +127,23 @@ def simulate(
         label=label,
         seed=seed,
     )
+
+
+def _run_fixed_value(
+    ready: Stage, catalog: Catalog, objective: Objective, source: KeyedDraws, path: Path
+) -> Outcome | None:
+    from fairlane.simulator.fast_fixed_value import run_fast
+
+    if path is Path.READABLE:
+        return None
+    work = sum(length for length, admitted in zip(source.lengths, ready.admitted, strict=True) if admitted)
+    if path is Path.COMPILED or (path is Path.BY_SIZE and work >= COMPILED_FROM):
+        from fairlane.simulator.compiled import run_compiled
+
+        outcome = run_compiled(ready, catalog, objective, source)
+        if outcome is not None:
+            return outcome
+    return run_fast(ready, catalog, objective, source)
 
 
 def _is_fixed_value(policy: Policy) -> bool:
