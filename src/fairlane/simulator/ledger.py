@@ -68,7 +68,7 @@ class Ledger:
     def __init__(
         self, requests: Sequence[Request], arrivals: Sequence[int], catalog: Catalog, objective: Objective, clock: Clock
     ) -> None:
-        self._requests = requests
+        self._requests = list(requests)
         self._catalog = catalog
         self._objective = objective
         self._clock = clock
@@ -82,6 +82,15 @@ class Ledger:
         self._rows: list[RequestView] = []
         # live streams, in no particular order
         self._decoding: set[int] = set()
+
+    def append(self, request: Request, arrival: int) -> None:
+        """One more request, of the next rank; it is not yet visible."""
+        self._requests.append(request)
+        self._arrival_shown.append(self._clock.show_ms(arrival))
+        self.prompt.append(request.prompt)
+        self.generated.append(request.generated)
+        self.published_at.append(NEVER if request.prompt else arrival)
+        self.served_at.append(NEVER)
 
     def admit(self, rank: int) -> None:
         """A request becomes visible; ranks come in increasing order."""

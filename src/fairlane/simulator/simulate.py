@@ -111,13 +111,13 @@ def simulate(
     source = KeyedDraws(ready.requests, checked_seed(seed))
     outcome = _run_fixed_value(ready, catalog, prices, source, path) if _is_fixed_value(rule) else None
     if outcome is not None:
-        return _assemble(ready, *outcome, catalog=catalog, objective=prices, label=label, seed=seed)
+        return assemble(ready, *outcome, catalog=catalog, objective=prices, label=label, seed=seed)
     loop = EventLoop(ready.requests, ready.arrivals, ready.admitted, catalog, prices, rule, source, ready.clock)
     recording = Recording(ready.clock)
     loop.run(recording, horizon=ready.horizon)
     prompt_left = np.array(loop.ledger.prompt, dtype=np.int64)
     generated = np.array(loop.ledger.generated, dtype=np.int64)
-    return _assemble(
+    return assemble(
         ready,
         recording.columns(),
         prompt_left,
@@ -160,7 +160,7 @@ def policy_label(policy: object) -> str:
     return str(label)
 
 
-def _assemble(
+def assemble(
     ready: Stage,
     columns: Columns,
     prompt_left: Integers,
@@ -171,6 +171,7 @@ def _assemble(
     label: str,
     seed: int,
 ) -> Run:
+    """A run from what was recorded; conservation is checked once more over the whole of it."""
     lanes = columns.lanes
     done = np.flatnonzero(lanes[:, LaneRecord._fields.index("finished")])
     launch = np.repeat(np.arange(len(columns.graph)), np.diff(columns.offsets))
