@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from fairlane.reference.exact import Real
-from fairlane.reference.graph import Graph
+from fairlane.reference.graph import Catalog, Graph
 from fairlane.reference.policy import Completion, Memory, RequestView, View
 from fairlane.reference.yields import exact_yield
 
@@ -41,21 +41,45 @@ class Measured(NamedTuple):
 Rates = tuple[tuple[str, Rate], ...]
 
 
-@lru_cache(maxsize=4096)
-def _duration(graph: Graph) -> Measured:
-    return Measured(graph, float(graph.duration_ms))
+class _Same:
+    """A key that stands for one object; hashing rationals costs more than what is looked up by them."""
+
+    __slots__ = ("of",)
+
+    def __init__(self, of: object) -> None:
+        self.of = of
+
+    def __hash__(self) -> int:
+        return id(self.of)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.of is other.of
+
+
+@lru_cache(maxsize=64)
+def _durations(same: _Same) -> tuple[Measured, ...]:
+    assert isinstance(same.of, Catalog)
+    return tuple(Measured(graph, float(graph.duration_ms)) for graph in same.of)
 
 
 def measured_graphs(view: View) -> tuple[Measured, ...]:
     """Every graph of a catalog, whose durations are known."""
-    return tuple(_duration(graph) for graph in view.catalog)
+    return _durations(_Same(view.catalog))
+
+
+@lru_cache(maxsize=65536)
+def _yields(same: _Same) -> tuple[float, ...]:
+    """D(1), D(2), ... of an acceptance list; later widths add nothing."""
+    assert isinstance(same.of, tuple)
+    return tuple(float(exact_yield(same.of, k, k)) for k in range(1, len(same.of) + 2))
 
 
 def row_tokens(request: RequestView, width: int) -> float:
     """Expected output of a decode row, cut by the limit and by no belief about the length."""
     if width == 1 or not request.acceptance:
         return 1.0
-    return float(exact_yield(request.acceptance, width, request.limit - request.generated))
+    yields = _yields(_Same(request.acceptance))
+    return yields[min(width, request.limit - request.generated, len(yields)) - 1]
 
 
 def token_normaliser(request: RequestView, graphs: Iterable[Measured]) -> float:

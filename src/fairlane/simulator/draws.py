@@ -118,6 +118,16 @@ def hidden_length(request: Request, seed: int, rank: int) -> int:
     return law[bisect_right(steps, u)][0]
 
 
+def _checked_length(request: Request, seed: int, rank: int) -> int:
+    length = hidden_length(request, seed, rank)
+    if length <= request.generated:
+        raise InvalidInstance(
+            f"requests[{rank}].output_length is {length}; need > generated, which is {request.generated} "
+            f"(request {request.id!r})"
+        )
+    return length
+
+
 class Kinds(NamedTuple):
     """The distinct (acceptance, weight) of requests, and which of them each request has."""
 
@@ -145,17 +155,16 @@ class KeyedDraws:
 
     def __init__(self, requests: Sequence[Request], seed: int) -> None:
         self.seed = checked_seed(seed)
-        self.lengths = [hidden_length(r, seed, i) for i, r in enumerate(requests)]
-        for i, (request, length) in enumerate(zip(requests, self.lengths, strict=True)):
-            if length <= request.generated:
-                raise InvalidInstance(
-                    f"requests[{i}].output_length is {length}; need > generated, which is {request.generated} "
-                    f"(request {request.id!r})"
-                )
+        self.lengths = [_checked_length(r, seed, i) for i, r in enumerate(requests)]
         self.kinds = kinds_of(requests)
         chances = [tuple(float(q) for q in acceptance) for acceptance, _ in self.kinds.of]
         self.acceptance = [chances[k] for k in self.kinds.by_request]
         self._stream = hash_words(seed, Stream.ACCEPTANCE)
+
+    def append(self, request: Request) -> None:
+        """One more request, of the next rank."""
+        self.lengths.append(_checked_length(request, self.seed, len(self.lengths)))
+        self.acceptance.append(tuple(float(q) for q in request.acceptance))
 
     def accepted_drafts(self, request: int, generated: int, drafts: int) -> int:
         """The drafts before the first whose draw is not below its acceptance."""

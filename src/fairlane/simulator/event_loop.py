@@ -95,8 +95,8 @@ class EventLoop:
         self.memory: Memory = policy.initial(catalog)
         self.dispatches = 0
         self._clock = clock
-        self._arrivals = arrivals
-        self._admitted = admitted
+        self._arrivals = list(arrivals)
+        self._admitted = list(admitted)
         self._next = 0
         self._graphs = catalog.graphs
         self._ticks = [clock.ticks(g.duration_ms) for g in catalog.graphs]
@@ -105,6 +105,15 @@ class EventLoop:
         self._ids = [r.id for r in requests]
         # a plain function keeps no memory, so nothing need be told to it
         self._tells = not isinstance(policy, FunctionPolicy)
+
+    def append(self, request: Request, arrival: int) -> None:
+        """One more request, which arrives after all before it and is admitted."""
+        assert not self._arrivals or self._arrivals[-1] <= arrival, "requests arrive by rank"
+        self._rank[request.id] = len(self._ids)
+        self._ids.append(request.id)
+        self._arrivals.append(arrival)
+        self._admitted.append(True)
+        self.ledger.append(request, arrival)
 
     def admit_arrivals(self) -> None:
         """Make visible whatever has arrived by now; an arrival at this very instant is in."""

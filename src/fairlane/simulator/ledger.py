@@ -1,13 +1,14 @@
 """What has been done for every request so far: the mutable state under the event loop.
 
-Finished requests cost nothing: only live ones are kept in the list that a view is made from, and a waiting prompt's
-part of the view is made once.
+Finished requests cost nothing: only live ones are kept in the list that a view is made from. A waiting prompt's part
+of the view is made once; a stream's is made anew for every view, since its age moves with the clock.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import NamedTuple
 
 from fairlane.reference.graph import Catalog
@@ -17,6 +18,21 @@ from fairlane.reference.request import Request
 from fairlane.simulator.clock import Clock
 
 NEVER = -1
+
+_new = object.__new__
+(
+    _set_id,
+    _set_index,
+    _set_weight,
+    _set_arrival,
+    _set_prompt,
+    _set_generated,
+    _set_limit,
+    _set_acceptance,
+    _set_prior,
+    _set_age,
+    _set_service,
+) = (RequestView.__dict__[field.name].__set__ for field in fields(RequestView))
 
 
 class Snapshot(NamedTuple):
@@ -37,6 +53,7 @@ class Ledger:
         "_arrival_shown",
         "_catalog",
         "_clock",
+        "_decoding",
         "_objective",
         "_requests",
         "_rows",
@@ -51,7 +68,7 @@ class Ledger:
     def __init__(
         self, requests: Sequence[Request], arrivals: Sequence[int], catalog: Catalog, objective: Objective, clock: Clock
     ) -> None:
-        self._requests = requests
+        self._requests = list(requests)
         self._catalog = catalog
         self._objective = objective
         self._clock = clock
@@ -62,13 +79,26 @@ class Ledger:
         self.published_at = [t if r.prompt == 0 else NEVER for r, t in zip(requests, arrivals, strict=True)]
         self.served_at = [NEVER] * len(requests)
         self.live: list[int] = []
-        self._rows: list[RequestView | None] = []
+        self._rows: list[RequestView] = []
+        # live streams, in no particular order
+        self._decoding: set[int] = set()
+
+    def append(self, request: Request, arrival: int) -> None:
+        """One more request, of the next rank; it is not yet visible."""
+        self._requests.append(request)
+        self._arrival_shown.append(self._clock.show_ms(arrival))
+        self.prompt.append(request.prompt)
+        self.generated.append(request.generated)
+        self.published_at.append(NEVER if request.prompt else arrival)
+        self.served_at.append(NEVER)
 
     def admit(self, rank: int) -> None:
         """A request becomes visible; ranks come in increasing order."""
         assert not self.live or self.live[-1] < rank, "requests arrive by rank"
         self.live.append(rank)
-        self._rows.append(None)
+        self._rows.append(self._row(rank))
+        if not self.prompt[rank]:
+            self._decoding.add(rank)
 
     def is_live(self, rank: int) -> bool:
         """Whether a request has arrived and not finished."""
@@ -89,41 +119,49 @@ class Ledger:
             self.published_at[rank] = self.now
         if finished:
             del self.live[k], self._rows[k]
+            self._decoding.discard(rank)
+        elif self.prompt[rank]:
+            self._rows[k] = self._row(rank)
         else:
-            self._rows[k] = None
+            self._decoding.add(rank)
 
     def view(self) -> View:
         """What a dispatcher sees now."""
-        rows = self._rows
-        prompt = self.prompt
-        for k, rank in enumerate(self.live):
-            # an age moves with the clock, so a decoding row is made anew; a waiting prompt does not change
-            if rows[k] is None or prompt[rank] == 0:
-                rows[k] = self._row(rank)
+        rows, live = self._rows, self.live
+        if len(self._decoding) * 4 < len(live):
+            for rank in self._decoding:
+                rows[bisect_left(live, rank)] = self._row(rank)
+        else:
+            prompt = self.prompt
+            for k, rank in enumerate(live):
+                if not prompt[rank]:
+                    rows[k] = self._row(rank)
         return View(
             catalog=self._catalog,
             now_ms=self._clock.show_ms(self.now),
             objective=self._objective,
-            requests=tuple(rows),  # type: ignore[arg-type]  # every place was filled above
+            requests=tuple(rows),
         )
 
     def _row(self, rank: int) -> RequestView:
         request = self._requests[rank]
         show = self._clock.show_ms
+        prompt = self.prompt[rank]
         served = self.served_at[rank]
-        return RequestView(
-            id=request.id,
-            index=rank,
-            weight=request.weight,
-            arrival_ms=self._arrival_shown[rank],
-            prompt=self.prompt[rank],
-            generated=self.generated[rank],
-            limit=request.limit,
-            acceptance=request.acceptance,
-            length_prior=request.length_prior,
-            age_ms=None if self.prompt[rank] else show(self.now - self.published_at[rank]),
-            last_service_ms=None if served == NEVER else show(served),
-        )
+        # the constructor of a frozen class takes three times as long, and this runs for every stream and graph
+        row = _new(RequestView)
+        _set_id(row, request.id)
+        _set_index(row, rank)
+        _set_weight(row, request.weight)
+        _set_arrival(row, self._arrival_shown[rank])
+        _set_prompt(row, prompt)
+        _set_generated(row, self.generated[rank])
+        _set_limit(row, request.limit)
+        _set_acceptance(row, request.acceptance)
+        _set_prior(row, request.length_prior)
+        _set_age(row, None if prompt else show(self.now - self.published_at[rank]))
+        _set_service(row, None if served == NEVER else show(served))
+        return row
 
     def snapshot(self) -> Snapshot:
         """The state from which :meth:`restore` goes on."""
@@ -136,9 +174,10 @@ class Ledger:
         """Go back to a snapshot; requests outside it count as finished."""
         self.now = state.now
         self.live = [row[0] for row in state.live]
-        self._rows = [None] * len(self.live)
         for i, prompt, generated, published_at, served_at in state.live:
             self.prompt[i] = prompt
             self.generated[i] = generated
             self.published_at[i] = published_at
             self.served_at[i] = served_at
+        self._decoding = {row[0] for row in state.live if not row[1]}
+        self._rows = [self._row(i) for i in self.live]

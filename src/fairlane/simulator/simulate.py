@@ -45,6 +45,7 @@ def simulate(
     horizon_ms: Real | str | None = None,
     seed: int = 0,
     name: str | None = None,
+    exact_times: bool = False,
     path: Path = Path.BY_SIZE,
 ) -> Run:
     """Run a policy on requests that arrive over time.
@@ -69,6 +70,8 @@ def simulate(
         Of every draw, 0 <= seed < 2^63.
     name : str or None
         Label of the policy in the result.
+    exact_times : bool
+        Show a policy times as Fractions rather than doubles; for policies that look their state up in exact tables.
     path : Path
         Which loop runs `fixed-value`; the result is the same.
 
@@ -104,17 +107,17 @@ def simulate(
     prices = objective if objective is not None else Objective(decode_value=decode_value)  # type: ignore[arg-type]  # one is given
     rule = as_policy(policy)
     label = name if name is not None else policy_label(policy)
-    ready = stage(requests, catalog, horizon_ms=horizon_ms)
+    ready = stage(requests, catalog, horizon_ms=horizon_ms, exact=exact_times)
     source = KeyedDraws(ready.requests, checked_seed(seed))
     outcome = _run_fixed_value(ready, catalog, prices, source, path) if _is_fixed_value(rule) else None
     if outcome is not None:
-        return _assemble(ready, *outcome, catalog=catalog, objective=prices, label=label, seed=seed)
+        return assemble(ready, *outcome, catalog=catalog, objective=prices, label=label, seed=seed)
     loop = EventLoop(ready.requests, ready.arrivals, ready.admitted, catalog, prices, rule, source, ready.clock)
     recording = Recording(ready.clock)
     loop.run(recording, horizon=ready.horizon)
     prompt_left = np.array(loop.ledger.prompt, dtype=np.int64)
     generated = np.array(loop.ledger.generated, dtype=np.int64)
-    return _assemble(
+    return assemble(
         ready,
         recording.columns(),
         prompt_left,
@@ -157,7 +160,7 @@ def policy_label(policy: object) -> str:
     return str(label)
 
 
-def _assemble(
+def assemble(
     ready: Stage,
     columns: Columns,
     prompt_left: Integers,
@@ -168,6 +171,7 @@ def _assemble(
     label: str,
     seed: int,
 ) -> Run:
+    """A run from what was recorded; conservation is checked once more over the whole of it."""
     lanes = columns.lanes
     done = np.flatnonzero(lanes[:, LaneRecord._fields.index("finished")])
     launch = np.repeat(np.arange(len(columns.graph)), np.diff(columns.offsets))
