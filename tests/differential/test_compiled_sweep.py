@@ -1,21 +1,24 @@
-"""The compiled sweep against the rational solver: bounds that enclose, equal values, same bytes."""
+"""The compiled sweeps against the rational solver: enclosing bounds, equal values, same bytes, kernels as written."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from fractions import Fraction
+from types import ModuleType
 
 import numpy as np
 import pytest
 
-from fairlane.oracle import _kernel_sweep
+from fairlane.oracle import _kernel_actions, _kernel_blocks, _kernel_classes, _kernel_multisets, _kernel_places
 from fairlane.oracle.backward_induction import Sweep
-from fairlane.oracle.compiled import bounds, sweep
+from fairlane.oracle.block_sweep import sweep_blocks
+from fairlane.oracle.compiled import is_merged, sweep
 from fairlane.oracle.exact_root import ExactRoot
-from fairlane.oracle.packing import count_states, lanes_couple, pack
+from fairlane.oracle.packing import count_canonical, count_states, lanes_couple, pack
 from fairlane.oracle.plain import Sense, solve_plain
 from fairlane.oracle.solve import Method, solve
-from fairlane.reference.errors import TooLarge
+from fairlane.reference.errors import TooLarge, Unsupported
 from fairlane.reference.graph import Graph
 from fairlane.reference.instance import Instance
 from fairlane.reference.objective import Objective
@@ -24,39 +27,77 @@ from fairlane.reference.state import initial_state
 from tests.counts import count
 from tests.random_instances import random_instance
 
-
-def instances(n: int, first: int = 0) -> list[Instance]:
-    drawn = (random_instance(random.Random(seed), most_requests=4) for seed in range(first, first + n))
-    return [instance for instance in drawn if not lanes_couple(instance)]
+MANY = 2_000
 
 
+def with_copies(instance: Instance, rng: random.Random) -> Instance:
+    """Some requests two or three times, in any order, so that there is something to merge."""
+    requests = [
+        Request(
+            id=f"{r.id}-{copy}",
+            prompt=r.prompt,
+            generated=r.generated,
+            limit=r.limit,
+            length_prior=r.length_prior,
+            acceptance=r.acceptance,
+            weight=r.weight,
+        )
+        for r in instance.requests
+        for copy in range(rng.choice([1, 1, 2, 3]))
+    ]
+    rng.shuffle(requests)
+    return Instance(graphs=instance.graphs, requests=requests[:5], objective=instance.objective)
+
+
+def instances(n: int, first: int = 0) -> Iterator[Instance]:
+    for seed in range(first, first + n):
+        rng = random.Random(seed)
+        instance = random_instance(rng)
+        if seed % 2:
+            instance = with_copies(instance, rng)
+        if not lanes_couple(instance) and count_states(instance) <= MANY:
+            yield instance
+
+
+@pytest.mark.parametrize("merge", [False, True])
 @pytest.mark.parametrize("sense", list(Sense))
-def test_bounds_enclose_and_the_exact_root_equals_the_rational_optimum(sense: Sense) -> None:
-    for instance in instances(count(600)):
-        packed = pack(instance)
+def test_bounds_enclose_and_the_exact_root_equals_the_rational_optimum(sense: Sense, merge: bool) -> None:
+    checked = 0
+    for instance in instances(count(1000)):
+        packed = pack(instance, merge=merge)
+        if merge and not is_merged(packed):
+            continue
+        checked += 1
         root = initial_state(instance)
         swept = sweep(packed, worst=sense is Sense.MIN, threads=1)
-        least, most = bounds(swept, packed.number_of(root))
+        least, most = swept.bounds(swept.number_of(packed.digits_of(root)))
         table = Sweep(instance, sense, 10**6)
         exact = table.value_at(root)
         assert packed.earned - most <= exact <= packed.earned - least
         assert most - least <= Fraction(1, 10**9) * (1 + most)
         assert ExactRoot(swept).value_at(root) == exact
         assert count_states(instance) == len(table.reachable_states())
+        if merge:
+            assert count_canonical(instance) == packed.n_states - 1
+    assert checked > 10
 
 
-def test_every_state_has_the_value_and_the_tied_actions_of_the_readable_solver() -> None:
-    for instance in instances(count(100), first=2000):
-        plain = solve_plain(instance)
-        table = ExactRoot(sweep(pack(instance), threads=1))
+@pytest.mark.parametrize("merge", [False, True])
+@pytest.mark.parametrize("sense", list(Sense))
+def test_every_state_has_the_value_and_the_tied_actions_of_the_readable_solver(sense: Sense, merge: bool) -> None:
+    for instance in instances(count(200), first=2000):
+        if count_states(instance) > 300:
+            continue
+        plain = solve_plain(instance, sense=sense)
+        table = ExactRoot(sweep(pack(instance, merge=merge), worst=sense is Sense.MIN, threads=1))
         for state, value in plain.values.items():
             assert table.value_at(state) == value
-        for state in list(plain.values)[:3]:
+        for state in list(plain.values)[:4]:
             assert table.optimal_actions(state) == plain.best[state]
 
 
-def larger() -> Instance:
-    """Five requests with 8 local states each, 32,768 states."""
+def larger(*weights: int) -> Instance:
+    """Five requests with 8 local states each, 32,768 states; equal weights make equal requests."""
     prior = {n: Fraction(1, 4) for n in (2, 3, 5, 6)}
     return Instance(
         graphs=[
@@ -66,24 +107,64 @@ def larger() -> Instance:
             Graph(name="mix", duration_ms=5, prefill_capacity=1, decode_capacity=2),
         ],
         requests=[
-            Request(id=f"r{i}", prompt=2, limit=6, length_prior=prior, acceptance=["7/10", "1/2"], weight=1 + i)
-            for i in range(5)
+            Request(id=f"r{i}", prompt=2, limit=6, length_prior=prior, acceptance=["7/10", "1/2"], weight=w)
+            for i, w in enumerate(weights)
         ],
         objective=Objective(decode_value=2, time_price=1, completion_price="1/2", first_output_price="1/3"),
     )
 
 
-def test_threads_change_no_byte() -> None:
-    packed = pack(larger())
+DIFFERENT = (1, 2, 3, 4, 5)
+CLASSES = (1, 1, 2, 2, 3)
+EQUAL = (1, 1, 1, 1, 1)
+
+
+@pytest.mark.parametrize("weights", [DIFFERENT, CLASSES, EQUAL])
+def test_threads_change_no_byte(weights: tuple[int, ...]) -> None:
+    packed = pack(larger(*weights), merge=True)
     one, two, five = (sweep(packed, threads=n).costs for n in (1, 2, 5))
     assert one.tobytes() == two.tobytes() == five.tobytes()
 
 
-def test_the_facade_picks_the_compiled_sweep_and_says_so() -> None:
-    instance = larger()
+@pytest.mark.parametrize("weights", [CLASSES, EQUAL])
+def test_merged_and_unmerged_sweeps_agree_at_every_state(weights: tuple[int, ...]) -> None:
+    instance = larger(*weights)
+    plain, merged = pack(instance), pack(instance, merge=True)
+    one, other = sweep(plain, threads=1), sweep(merged, threads=1)
+    for number in range(0, plain.n_states, 97):
+        state = plain.state_of(one.digits_of(number))
+        place = other.number_of(merged.digits_of(state))
+        np.testing.assert_allclose(other.costs[place], one.costs[number], rtol=1e-12)
+
+
+def test_block_sizes_change_no_value() -> None:
+    packed = pack(larger(*DIFFERENT))
+    first = sweep_blocks(packed, worst=False, threads=1, on_progress=None, block_states=8)
+    for block_states in (64, 512, 4096):
+        other = sweep_blocks(packed, worst=False, threads=1, on_progress=None, block_states=block_states)
+        np.testing.assert_allclose(other, first, rtol=1e-13)
+
+
+def test_single_precision_bounds_enclose_the_exact_value() -> None:
+    packed = pack(larger(*DIFFERENT))
+    swept = sweep(packed, threads=1, itemsize=4)
+    exact = ExactRoot(sweep(packed, threads=1)).exact_cost(initial_state(packed.instance))
+    least, most = swept.bounds(0)
+    assert swept.costs.dtype == np.float32
+    assert least <= exact <= most
+    assert most - least < exact / 100
+
+
+@pytest.mark.parametrize("weights", [DIFFERENT, CLASSES, EQUAL])
+def test_the_facade_picks_the_compiled_sweep_and_says_so(weights: tuple[int, ...]) -> None:
+    instance = larger(*weights)
     result = solve(instance)
     assert result.method is Method.COMPILED_SWEEP_EXACT_ROOT
     assert result.states == 8**5 - 1
+    # multisets: C(9, 2) for two equal requests of 8 local states, C(12, 5) for five
+    assert result.canonical_states == (
+        None if weights == DIFFERENT else 36 * 36 * 8 - 1 if weights == CLASSES else 792 - 1
+    )
     assert result.value is not None
     assert Fraction(result.lower) <= result.value <= Fraction(result.upper)
     rough = solve(instance, exact=False)
@@ -93,18 +174,37 @@ def test_the_facade_picks_the_compiled_sweep_and_says_so() -> None:
 
 def test_sizes_are_said_before_the_work_and_refused() -> None:
     with pytest.raises(TooLarge, match="32,767 states, which take"):
-        solve(larger(), max_bytes=100_000)
+        solve(larger(*DIFFERENT), max_bytes=100_000)
+    with pytest.raises(TooLarge, match=r"791 states \(equal requests merged\), which take"):
+        solve(larger(*EQUAL), max_bytes=1_000)
 
 
-def test_the_kernel_equals_its_python_source() -> None:
-    instance = instances(20, first=500)[3]
-    packed = pack(instance)
-    compiled = sweep(packed, threads=1).costs
-    kernel = _kernel_sweep.sweep_cell
-    combine = _kernel_sweep._combine
-    _kernel_sweep.sweep_cell, _kernel_sweep._combine = kernel.py_func, combine.py_func
-    try:
-        plain = sweep(packed, threads=1).costs
-    finally:
-        _kernel_sweep.sweep_cell, _kernel_sweep._combine = kernel, combine
-    np.testing.assert_allclose(plain, compiled, rtol=1e-14)
+def test_costs_beyond_doubles_are_refused_by_the_sweep() -> None:
+    instance = larger(*DIFFERENT)
+    far = f"1{'0' * 57}e60"
+    huge = Instance(
+        graphs=[Graph(name="d", duration_ms=far, decode_capacity=1)],
+        requests=[Request(id=f"r{i}", prompt=0, limit=2, weight=far) for i in range(2)],
+        objective=Objective(decode_value=1, completion_price=far, time_price="1e-60"),
+    )
+    assert sweep(pack(instance), threads=1).relative_error < Fraction(1, 10**10)
+    with pytest.raises(Unsupported, match="range of floating-point numbers"):
+        sweep(pack(huge), threads=1)
+    assert solve(huge).value == solve_plain(huge).value
+
+
+@pytest.mark.parametrize("weights", [(1, 2), (1, 1), (1, 1, 2)])
+def test_kernels_equal_their_python_sources(weights: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = pack(larger(*weights), merge=True)
+    number = packed.n_states // 3
+    compiled = sweep(packed, threads=1)
+    value = ExactRoot(compiled).value_at(packed.state_of(compiled.digits_of(number)))
+    modules: list[ModuleType] = [_kernel_actions, _kernel_blocks, _kernel_classes, _kernel_multisets, _kernel_places]
+    for module in modules:
+        for name, kernel in vars(module).copy().items():
+            if hasattr(kernel, "py_func"):
+                monkeypatch.setattr(module, name, kernel.py_func)
+    with np.errstate(over="ignore"):
+        plain = sweep(packed, threads=1)
+        np.testing.assert_allclose(plain.costs, compiled.costs, rtol=1e-14)
+        assert ExactRoot(plain).value_at(packed.state_of(plain.digits_of(number))) == value
