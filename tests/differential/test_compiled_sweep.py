@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from fractions import Fraction
+from importlib import import_module
 from types import ModuleType
 
 import numpy as np
@@ -265,7 +266,7 @@ def test_magnitudes_at_which_rounding_is_no_longer_relative_go_to_rationals(monk
     with pytest.raises(Unsupported, match="range of floating-point numbers"):
         check_range(pack(instance))
     check_range(pack(wide(4)))
-    monkeypatch.setattr("fairlane.oracle.solve.SMALL_STATES", 10)
+    monkeypatch.setattr(import_module("fairlane.oracle.solve"), "SMALL_STATES", 10)
     assert solve(wide(4, weights=(1, 2))).method is Method.COMPILED_SWEEP_EXACT_ROOT
     result = solve(instance)
     assert result.method is Method.BACKWARD_INDUCTION
