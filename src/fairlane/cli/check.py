@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fairlane.cli import output
+
+if TYPE_CHECKING:
+    from fairlane.reference.instance import Instance
 
 
 def command(
@@ -16,12 +19,19 @@ def command(
     inexact: Annotated[bool, typer.Option("--inexact", help="Take priors that sum to 1 within 1e-12.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Accept or reject a certificate; every transition is recomputed from the instance."""
+    """Accept or reject a certificate; every transition is recomputed from the instance.
+
+    A certificate in rationals proves the exact value, a table of costs (of a large instance) proves bounds.
+    """
     from fairlane.reference.certificate_check import check_certificate
     from fairlane.reference.codec import load_instance, read_json
+    from fairlane.reference.cost_file import is_cost_file
     from fairlane.reference.errors import CertificateRejected, InvalidInstance
 
     loaded = load_instance(instance, exact=not inexact)
+    if is_cost_file(certificate):
+        _check_costs(certificate, instance, loaded, json=json)
+        return
     document = read_json(certificate)
     try:
         checked = check_certificate(document, loaded)
@@ -47,3 +57,43 @@ def command(
     terminal = output.console()
     terminal.print(f"accepted: the {what} over all policies is {checked.value}", soft_wrap=True)
     terminal.print(f"{checked.states:,} states and {checked.actions:,} actions recomputed from {instance}")
+
+
+def _check_costs(file: Path, instance: Path, loaded: Instance, *, json: bool) -> None:
+    from fairlane.oracle.solve import outward
+    from fairlane.reference.cost_check import check_costs
+    from fairlane.reference.cost_file import read_costs
+    from fairlane.reference.errors import CertificateRejected
+    from fairlane.reference.exact import show
+
+    try:
+        with output.progress("checking") as shown:
+            checked = check_costs(read_costs(file), loaded, on_progress=shown)
+    except CertificateRejected as error:
+        if json:
+            output.print_json({"accepted": False, "reason": str(error)})
+            raise typer.Exit(1) from None
+        raise CertificateRejected(f"{file} is rejected: {error}") from None
+    lower, upper = outward(checked.lower, checked.upper)
+    if json:
+        output.print_json(
+            {
+                "accepted": True,
+                "sense": "min" if checked.worst else "max",
+                "lower": lower,
+                "upper": upper,
+                "exact_bounds": [show(checked.lower), show(checked.upper)],
+                "states": checked.states,
+                "actions": checked.actions,
+                "outcomes": checked.outcomes,
+            }
+        )
+        return
+    terminal = output.console()
+    what = "worst value" if checked.worst else "optimum"
+    terminal.print(f"accepted: the {what} over all policies lies in [{lower!r}, {upper!r}]", soft_wrap=True)
+    terminal.print(
+        f"{checked.states:,} states, {checked.actions:,} actions and {checked.outcomes:,} outcomes recomputed "
+        f"from {instance}",
+        soft_wrap=True,
+    )

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fairlane.cli import output
 from fairlane.reference.errors import InvalidInstance
+
+if TYPE_CHECKING:
+    from fairlane.oracle.solve import Solution
+    from fairlane.reference.instance import Instance
 
 
 def command(
@@ -40,19 +44,10 @@ def command(
     from fairlane.reference.exact import decimal_of, show
 
     loaded = load_instance(instance, exact=not inexact)
-    if certificate is not None:
-        from fairlane.oracle.certificate import refuse_large
-
-        refuse_large(loaded)
     with output.progress("solving") as shown:
         solution = solve(loaded, sense="min" if worst else "max", on_progress=shown)
     if certificate is not None:
-        from fairlane.oracle.certificate import write_certificate
-
-        with output.progress("certifying") as shown:
-            write_certificate(
-                loaded, certificate, sense="min" if worst else "max", solution=solution, on_progress=shown
-            )
+        _write_certificate(loaded, certificate, solution, worst=worst)
     exact = solution.value
     if json:
         output.print_json(
@@ -83,6 +78,20 @@ def command(
     terminal.print(f"{states:,} states{merged}; method {solution.method}; {solution.seconds:.3f} s")
     if certificate is not None:
         terminal.print(f"certificate written to {certificate}; check it with: fairlane check {certificate} {instance}")
+
+
+def _write_certificate(instance: Instance, file: Path, solution: Solution, *, worst: bool) -> None:
+    """Every value in rationals, or for a large instance the table of costs in doubles."""
+    from fairlane.oracle.certificate import MAX_STATES, write_certificate
+
+    if solution.states is not None and solution.states > MAX_STATES:
+        from fairlane.oracle.cost_table import cost_table
+        from fairlane.reference.cost_file import write_costs
+
+        write_costs(cost_table(instance, solution), file)
+        return
+    with output.progress("certifying") as shown:
+        write_certificate(instance, file, sense="min" if worst else "max", solution=solution, on_progress=shown)
 
 
 def _solve_model(

@@ -6,7 +6,6 @@ several axes of exchangeable requests. `rounding` bounds their error beforehand.
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -136,13 +135,3 @@ def sweep(
         numbering=tuple(numbering),
         strides=tuple(prod(sizes[a + 1 :]) for a in range(len(sizes))),
     )
-
-
-def outward(lower: Fraction, upper: Fraction) -> tuple[float, float]:
-    """Doubles that enclose an interval of rationals."""
-    low, high = float(lower), float(upper)
-    if Fraction(low) > lower:
-        low = math.nextafter(low, -math.inf)
-    if Fraction(high) < upper:
-        high = math.nextafter(high, math.inf)
-    return low, high

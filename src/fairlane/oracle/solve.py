@@ -71,6 +71,11 @@ class Solution:
     _table: _Table = field(repr=False)
     _list_states: Callable[[], list[State]] = field(repr=False)
 
+    @property
+    def table(self) -> object:
+        """Where values of single states come from; an `ExactRoot` after a compiled sweep."""
+        return self._table
+
     def value_at(self, state: State) -> Fraction:
         """Exact optimal value of a state; 0 of a final one.
 
@@ -205,7 +210,7 @@ def _compiled(
             )
 
     refuse(itemsize * swept_states)
-    from fairlane.oracle.compiled import bytes_needed, outward, sweep
+    from fairlane.oracle.compiled import bytes_needed, sweep
     from fairlane.oracle.exact_root import ExactRoot
     from fairlane.oracle.packing import pack
 
@@ -266,6 +271,16 @@ def enclose(value: Fraction) -> tuple[float, float]:
     if exact == value:
         return near, near
     return (near, math.nextafter(near, math.inf)) if exact < value else (math.nextafter(near, -math.inf), near)
+
+
+def outward(lower: Fraction, upper: Fraction) -> tuple[float, float]:
+    """Doubles that enclose an interval of rationals."""
+    low, high = float(lower), float(upper)
+    if Fraction(low) > lower:
+        low = math.nextafter(low, -math.inf)
+    if Fraction(high) < upper:
+        high = math.nextafter(high, math.inf)
+    return low, high
 
 
 def policy_of(instance: Instance, table: _Table) -> Policy:

@@ -55,7 +55,7 @@ def fingerprint(instance: Instance) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-class _Laws:
+class RowLaws:
     """Length laws and row outcomes of one instance, straight from the model's formulas."""
 
     def __init__(self, instance: Instance) -> None:
@@ -106,7 +106,7 @@ class _Model:
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
-        self.laws = _Laws(instance)
+        self.laws = RowLaws(instance)
         prices = instance.objective
         self.prices = {
             name: fmpq(getattr(prices, name).numerator, getattr(prices, name).denominator)
