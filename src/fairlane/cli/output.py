@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shlex
 import shutil
 import sys
 import time
@@ -26,6 +27,25 @@ if TYPE_CHECKING:
 def print_json(document: Mapping[str, object]) -> None:
     """One document on standard output; numbers that are no finite doubles are refused by construction."""
     sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def write_json(document: Mapping[str, object], path: Path) -> None:
+    """The same document as a file, whole or not at all.
+
+    Raises
+    ------
+    DataError
+        The place cannot be written.
+    """
+    from fairlane.reference.codec import write_text
+
+    write_text(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n", path)
+
+
+def command_line(command: str, options: Mapping[str, object]) -> str:
+    """The words that run a command again; options that are None are left out."""
+    given = [word for name, value in options.items() if value is not None for word in (name, str(value))]
+    return shlex.join(["fairlane", *command.split(), *given])
 
 
 def brief(value: Fraction, *, digits: int = 6) -> str:

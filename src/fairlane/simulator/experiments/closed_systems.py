@@ -32,7 +32,7 @@ def closed_systems() -> tuple[Instance, ...]:
     Returns
     -------
     tuple of Instance
-        At most some 1,100 states each; the first three without an age price, the others with one and a cap on ages.
+        At most some 1,100 states each; the first four without an age price, the others with one and a cap on ages.
     """
     widths = [
         Graph(name="d1w1", duration_ms=10, decode_capacity=1),
@@ -58,6 +58,12 @@ def closed_systems() -> tuple[Instance, ...]:
             name="unlike-acceptance",
             graphs=widths,
             requests=_streams(8, 8, accepts=[LIKELY, UNLIKELY]),
+            objective=Objective(decode_value=1),
+        ),
+        Instance(
+            name="unlike-acceptance-long",
+            graphs=widths,
+            requests=_streams(24, 24, accepts=[LIKELY, UNLIKELY]),
             objective=Objective(decode_value=1),
         ),
         Instance(
