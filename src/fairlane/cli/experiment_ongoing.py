@@ -55,7 +55,7 @@ def command(
         return
     _print(distances, horizon)
     if target is not None:
-        output.console().print(f"written to {target}")
+        typer.echo(f"written to {target}")
 
 
 def _print(distances: Sequence[OngoingDistance], horizon_ms: Fraction) -> None:

@@ -49,16 +49,19 @@ def command(
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of every draw.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     target: Annotated[Path | None, typer.Option("--output", help="Also write the JSON document here.")] = None,
+    gaps: Annotated[
+        Path | None, typer.Option("--gaps", help="Also write every exact gap here, as CSV.", show_default=False)
+    ] = None,
 ) -> None:
     """Exact regret on small solved instances beside figures of one long run, policy by policy.
 
     An instance is small enough to solve, a workload is long enough to starve somebody: the two need not agree.
     """
-    from fairlane.reference.codec import load_catalog
+    from fairlane.reference.codec import load_catalog, write_text
     from fairlane.reference.errors import InvalidInstance
     from fairlane.reference.exact import parse_number
     from fairlane.simulator.experiments import suite_regret, trace_behaviour
-    from fairlane.simulator.experiments.documents import regret_document
+    from fairlane.simulator.experiments.documents import gaps_table, regret_document
     from fairlane.simulator.timing_tables import synthetic_catalog
 
     value = parse_number(decode_value, "--decode-value")
@@ -97,12 +100,15 @@ def command(
     )
     if target is not None:
         output.write_json(document, target)
+    if gaps is not None:
+        write_text(gaps_table(regrets), gaps)
     if json:
         output.print_json(document)
     else:
         _print(regrets, behaviours, suite, f"{label}, {len(requests):,} requests", value, seed)
-        if target is not None:
-            output.console().print(f"written to {target}")
+        for path in (target, gaps):
+            if path is not None:
+                typer.echo(f"written to {path}")
     if any(r.failure is not None for r in regrets) or any(b.broke_rule for b in behaviours):
         raise typer.Exit(1)
 

@@ -60,6 +60,18 @@ def regret_row(regret: PolicyRegret) -> dict[str, object]:
     }
 
 
+def gaps_table(regrets: Sequence[PolicyRegret]) -> str:
+    """Exact optimum, gap and relative gap of every policy on every instance, as CSV; a rule broken leaves no row."""
+    lines = ["policy,instance,optimum,gap,relative_gap"]
+    for rows in zip(*(regret.rows for regret in regrets), strict=True):
+        for row in rows:
+            found = row.evaluation
+            if found is not None:
+                relative = "" if found.relative_gap is None else show(found.relative_gap)
+                lines.append(f"{row.policy},{row.instance.name},{show(row.optimum)},{show(found.gap)},{relative}")
+    return "\n".join(lines) + "\n"
+
+
 def behaviour_row(behaviour: TraceBehaviour) -> Mapping[str, object]:
     """The workload's part of a row; every figure null where the policy was refused."""
     return {**_figures(behaviour.metrics), "refusal": behaviour.refusal}

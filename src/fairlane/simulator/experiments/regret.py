@@ -32,6 +32,8 @@ class PolicyRegret:
         Where the largest gap is, the first such instance; None where no gap is positive.
     failure : str or None
         The first rule it broke, with the instance.
+    rows : tuple of VerifyRow
+        What the figures are made of, one an instance.
     """
 
     policy: str
@@ -42,6 +44,7 @@ class PolicyRegret:
     largest_gap: Fraction | None
     worst: str | None
     failure: str | None
+    rows: tuple[VerifyRow, ...]
 
 
 def suite_regret(
@@ -103,4 +106,5 @@ def _regret(policy: str, rows: Sequence[VerifyRow]) -> PolicyRegret:
         largest_gap=largest[0] if largest else None,
         worst=largest[1] if largest and largest[0] > 0 else None,
         failure=failures[0] if failures else None,
+        rows=tuple(rows),
     )
