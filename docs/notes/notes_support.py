@@ -52,6 +52,12 @@ def one_distance(system: str, seed: int) -> Mapping[str, object]:
     return distance_row(distance)
 
 
+def one_exact(system: str) -> Mapping[str, object]:
+    """The exact columns of the table alone."""
+    optimum, rate = exact_rates(system)
+    return {"optimum": optimum, "without_fairness": rate}
+
+
 def exact_rates(system: str) -> tuple[Fraction | None, Fraction]:
     """The long-run optimum and the rate of `ongoing` without fairness prices in a closed system, reward per ms."""
     from fairlane.oracle import long_run, policy_rate

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def command(
     seeds: Annotated[int, typer.Option("--seeds", help="Runs of a system in which anything is drawn, >= 2.")] = 8,
-    horizon_ms: Annotated[str, typer.Option("--horizon-ms", help="Length of a run.")] = "20000",
+    horizon_ms: Annotated[str, typer.Option("--horizon-ms", help="Length of a run.")] = "10000",
     seed: Annotated[int, typer.Option("--seed", min=0, help="The first seed.")] = 0,
     systems: Annotated[
         str | None, typer.Option("--systems", help="Names of systems, separated by commas. Default: all.")
@@ -59,34 +59,41 @@ def command(
 
 
 def _print(distances: Sequence[OngoingDistance], horizon_ms: Fraction) -> None:
-    from rich.table import Table
-
     from fairlane.simulator.experiments.documents import continuation_failure
 
-    table = Table(
-        title="Reward per ms: ongoing, simulated, beside the exact optimum",
-        title_justify="left",
-        title_style="bold",
-        box=None,
-        padding=(0, 2, 0, 0),
-        pad_edge=False,
+    terminal = output.console()
+    rates = output.plain_table(
+        "Reward per ms: ongoing, simulated, beside the exact optimum and without fairness prices",
+        ("system", "optimum", "ongoing", "below", "unpriced", "below "),
+        words=("system",),
+        padding=1 if terminal.width < 90 else 2,
     )
-    headings = ("system", "optimum", "ongoing", "below", "no fairness prices", "below", "F", "F fair")
-    for k, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if k else "left", overflow="fold")
     for d in distances:
-        table.add_row(
+        rates.add_row(
             d.system,
             output.brief(d.optimum) if d.optimum is not None else f"≤{float(d.upper):.6g}",
             _with_half_width(d),
             _share(d.shortfall),
             output.brief(d.without_fairness),
             _share(None if d.shortfall_without_fairness is None else float(d.shortfall_without_fairness)),
-            "" if d.utility is None else f"{d.utility:.4f}",
-            "" if d.fair_utility is None else f"{d.fair_utility:.4f}",
         )
-    terminal = output.console()
-    terminal.print(table)
+    terminal.print(rates)
+    decoding = [d for d in distances if d.fair_utility is not None]
+    if decoding:
+        utilities = output.plain_table(
+            "F = Σ v x + f log x at the mean rates of ongoing, beside the fair allocation",
+            ("system", "F", "fair F", "certified gap"),
+            words=("system",),
+        )
+        for d in decoding:
+            utilities.add_row(
+                d.system,
+                "-∞" if d.utility is None else f"{d.utility:.6f}",
+                f"{d.fair_utility:.6f}",
+                f"{d.fair_gap:.0e}",
+            )
+        terminal.print()
+        terminal.print(utilities)
     terminal.print()
     drawn = [d.ongoing for d in distances if d.ongoing.half_width > 0]
     if drawn:

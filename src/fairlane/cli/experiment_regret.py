@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 DEFAULT_WORKLOAD = "sixteen_requests"
 
+LATENCY = ("TTFT p50 ms", "TTFT p99 ms", "TPOT p50 ms", "TPOT p99 ms")
+SHARES = ("age area ms²", "open stalls", "useful tok/ms", "starved", "Jain")
+# columns from which both groups stand side by side
+WIDE = 130
+
 
 def command(
     decode_value: Annotated[str, typer.Option("--decode-value", help="Value of an output token on the workload.")],
@@ -159,7 +164,9 @@ def _print(
     terminal = output.console()
     terminal.print(_regret_table(regrets, len(suite)))
     terminal.print()
-    terminal.print(_behaviour_table(behaviours, f"{title}, decode value {output.brief(value)}, seed {seed}"))
+    terminal.print(f"{title}, decode value {output.brief(value)}, seed {seed}", style="bold", markup=False)
+    for groups in (LATENCY + SHARES,) if terminal.width >= WIDE else (LATENCY, SHARES):
+        terminal.print(_behaviour_table(behaviours, groups))
     for regret in regrets:
         if regret.failure is not None:
             terminal.print(f"{regret.policy} broke a rule on {regret.failure}", markup=False)
@@ -169,32 +176,10 @@ def _print(
     terminal.print("Left out of the model: cache capacity, admission, restore, host prerequisites, GPU performance.")
 
 
-def _table(title: str, *headings: str, words: tuple[str, ...] = ("policy",)) -> Table:
-    from rich.table import Table
-
-    table = Table(
-        title=title,
-        title_justify="left",
-        title_style="bold",
-        box=None,
-        padding=(0, 2, 0, 0),
-        pad_edge=False,
-    )
-    for heading in headings:
-        named = heading in words
-        # names and figures stay whole, headings of two words may take two lines
-        table.add_column(heading, justify="left" if named else "right", overflow="fold", no_wrap=False)
-    return table
-
-
 def _regret_table(regrets: Sequence[PolicyRegret], n_instances: int) -> Table:
-    table = _table(
+    table = output.plain_table(
         f"Exact regret on {n_instances} solved instances",
-        "policy",
-        "optimal on",
-        "mean gap",
-        "largest gap",
-        "where",
+        ("policy", "optimal on", "mean gap", "largest gap", "where"),
         words=("policy", "where"),
     )
     for regret in regrets:
@@ -208,36 +193,28 @@ def _regret_table(regrets: Sequence[PolicyRegret], n_instances: int) -> Table:
     return table
 
 
-def _behaviour_table(behaviours: Sequence[TraceBehaviour], title: str) -> Table:
-    table = _table(
-        title,
-        "policy",
-        "TTFT p50 ms",
-        "TTFT p99 ms",
-        "TPOT p50 ms",
-        "TPOT p99 ms",
-        "age area ms²",
-        "open stalls",
-        "useful tok/ms",
-        "starved",
-        "Jain",
-    )
+def _behaviour_table(behaviours: Sequence[TraceBehaviour], headings: tuple[str, ...]) -> Table:
+    table = output.plain_table("", ("policy", *headings), words=("policy",))
     for behaviour in behaviours:
-        metrics = behaviour.metrics
-        if metrics is None:
-            table.add_row(behaviour.policy, *(["n/a"] * 9))
-            continue
-        found = metrics.publications
-        table.add_row(
-            behaviour.policy,
-            *(_figure(x) for x in (found.ttft.at(50), found.ttft.at(99), found.tpot.at(50), found.tpot.at(99))),
-            "n/a" if found.age_area_ms2 is None else f"{found.age_area_ms2:.2e}",
-            "n/a" if found.n_open_stalls is None else f"{found.n_open_stalls:,}",
-            _figure(metrics.useful_tokens_per_elapsed_ms),
-            f"{metrics.n_starved:,}",
-            "n/a" if found.jain is None else f"{found.jain:.3f}",
-        )
+        cells = _cells(behaviour)
+        table.add_row(behaviour.policy, *(cells.get(heading, "n/a") for heading in headings))
     return table
+
+
+def _cells(behaviour: TraceBehaviour) -> dict[str, str]:
+    metrics = behaviour.metrics
+    if metrics is None:
+        return {}
+    found = metrics.publications
+    figures = (
+        *(_figure(x) for x in (found.ttft.at(50), found.ttft.at(99), found.tpot.at(50), found.tpot.at(99))),
+        "n/a" if found.age_area_ms2 is None else f"{found.age_area_ms2:.2e}",
+        "n/a" if found.n_open_stalls is None else f"{found.n_open_stalls:,}",
+        _figure(metrics.useful_tokens_per_elapsed_ms),
+        f"{metrics.n_starved:,}",
+        "n/a" if found.jain is None else f"{found.jain:.3f}",
+    )
+    return dict(zip(LATENCY + SHARES, figures, strict=True))
 
 
 def _figure(value: float | None) -> str:

@@ -9,7 +9,7 @@ import shlex
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -20,6 +20,7 @@ from fairlane.reference.exact import decimal_of, show
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from fairlane.reference.policy import Policy
 
@@ -77,6 +78,23 @@ def console(*, stderr: bool = False) -> Console:
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else max(110, shutil.get_terminal_size((110, 24)).columns)
     return Console(stderr=stderr, width=width, highlight=False, soft_wrap=False)
+
+
+def plain_table(title: str, headings: Sequence[str], *, words: Sequence[str] = (), padding: int = 2) -> Table:
+    """A table without lines; columns of words stand left, the others right, and no cell is ever broken."""
+    from rich.table import Table
+
+    table = Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=None,
+        padding=(0, padding, 0, 0),
+        pad_edge=False,
+    )
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading in words else "right", no_wrap=True)
+    return table
 
 
 class Progress:

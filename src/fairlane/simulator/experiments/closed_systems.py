@@ -108,7 +108,7 @@ def closed_systems() -> tuple[Instance, ...]:
             age_cap_ms=64,
         ),
         Instance(
-            name="aged-dear-prompts-between",
+            name="aged-dear-prompts",
             graphs=one_row,
             requests=[prompt(2), *_streams(1)],
             objective=Objective(decode_value=2, age_price="1/10"),

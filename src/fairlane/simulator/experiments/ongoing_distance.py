@@ -25,7 +25,7 @@ from fairlane.reference.policy import Decision, FunctionPolicy, Sees, View
 from fairlane.simulator.closed_system import simulate_closed
 
 CONFIDENCE = 0.95
-HORIZON_MS = 20_000
+HORIZON_MS = 10_000
 N_SEEDS = 8
 
 

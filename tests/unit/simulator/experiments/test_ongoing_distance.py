@@ -77,7 +77,7 @@ def cycle(prompts: int, weight: int) -> Fraction:
     return (10 * weight * prompts + 2 - span**2 / 20) / span
 
 
-@pytest.mark.parametrize(("name", "weight"), [("aged-prompts-between", 1), ("aged-dear-prompts-between", 2)])
+@pytest.mark.parametrize(("name", "weight"), [("aged-prompts-between", 1), ("aged-dear-prompts", 2)])
 def test_prompts_between_deliveries_by_hand(name: str, weight: int) -> None:
     system = SYSTEMS[name]
     best = max(cycle(k, weight) for k in range(20))
@@ -89,7 +89,7 @@ def test_prompts_between_deliveries_by_hand(name: str, weight: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["aged-early-leaver", "aged-unequal-weights", "aged-prompts-between", "aged-dear-prompts-between"]
+    "name", ["aged-early-leaver", "aged-unequal-weights", "aged-prompts-between", "aged-dear-prompts"]
 )
 def test_the_cap_on_ages_decides_nothing(name: str) -> None:
     system = SYSTEMS[name]
@@ -99,7 +99,7 @@ def test_the_cap_on_ages_decides_nothing(name: str) -> None:
     assert policy_rate(wider, without_fairness(wider)).rate == policy_rate(system, without_fairness(system)).rate
 
 
-@pytest.mark.parametrize("name", ["batch-of-four-or-five", "aged-unequal-weights", "aged-dear-prompts-between"])
+@pytest.mark.parametrize("name", ["batch-of-four-or-five", "aged-unequal-weights", "aged-dear-prompts"])
 def test_the_exact_rate_without_fairness_is_what_simulation_tends_to(name: str) -> None:
     system = SYSTEMS[name]
     exact = float(policy_rate(system, without_fairness(system)).rate)

@@ -53,7 +53,8 @@ def test_relative_gaps_by_hand() -> None:
     assert slow.mean_gap == (0 + Fraction(3, 8)) / 2
     assert (slow.largest_gap, slow.worst) == (Fraction(3, 8), "choice")
     assert (slow.optimal_on, slow.n_instances, slow.n_gaps) == (1, 2, 2)
-    assert (fast.mean_gap, fast.largest_gap, fast.worst, fast.optimal_on) == (0, 0, None, 2)
+    assert fast.mean_gap == fast.largest_gap == 0
+    assert (fast.worst, fast.optimal_on) == (None, 2)
 
 
 def test_an_optimum_of_0_has_no_relative_gap_and_still_counts_as_not_attained() -> None:
