@@ -1,13 +1,15 @@
-"""What the notes import: rows of the suite's table computed again, small scores, and a sampler of the simulator."""
+"""What the notes import: rows of the tables computed again, small scores, and a sampler of the simulator."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairlane.policies import load_policy
 from fairlane.reference.completion import greedy_plan, prefill_completion_ms
 from fairlane.reference.graph import Catalog, Graph
 from fairlane.reference.policy import Decision, View
@@ -21,10 +23,59 @@ def one_gap(policy: str, instance: str) -> Mapping[str, object]:
     """Optimum, gap and relative gap of a built-in policy on an instance of the bundled suite."""
     from fairlane import suite
     from fairlane.oracle import evaluate
-    from fairlane.policies import load_policy
 
     found = evaluate(suite.load(instance), load_policy(policy))
     return {"optimum": found.optimum, "gap": found.gap, "relative_gap": found.relative_gap}
+
+
+def one_run(policy: str, decode_value: int, seed: int) -> Mapping[str, object]:
+    """Figures of a built-in policy on the first three hundred requests of the Azure code trace, built-in table."""
+    from fairlane.simulator.experiments import trace_behaviour
+    from fairlane.simulator.experiments.documents import behaviour_row
+    from fairlane.simulator.timing_tables import synthetic_catalog
+    from fairlane.simulator.traces import read_trace, requests_of
+
+    file = Path(__file__).with_name("azure-code-first-300.csv")
+    requests = requests_of(read_trace(file.read_bytes(), file.name))
+    rules = {policy: load_policy(policy)}
+    (found,) = trace_behaviour(rules, requests, synthetic_catalog(), decode_value=decode_value, seed=seed)
+    return behaviour_row(found)
+
+
+def one_distance(system: str, seed: int) -> Mapping[str, object]:
+    """Exact optimum, exact rate without fairness prices and simulated rate of `ongoing` in a closed system."""
+    from fairlane.simulator.experiments import closed_systems, ongoing_distance
+    from fairlane.simulator.experiments.documents import distance_row
+
+    chosen = [found for found in closed_systems() if found.name == system]
+    (distance,) = ongoing_distance(chosen, seed=seed)
+    return distance_row(distance)
+
+
+def one_exact(system: str) -> Mapping[str, object]:
+    """The exact columns of the table alone."""
+    optimum, rate = exact_rates(system)
+    return {"optimum": optimum, "without_fairness": rate}
+
+
+def exact_rates(system: str) -> tuple[Fraction | None, Fraction]:
+    """The long-run optimum and the rate of `ongoing` without fairness prices in a closed system, reward per ms."""
+    from fairlane.oracle import long_run, policy_rate
+    from fairlane.simulator.experiments import closed_systems
+    from fairlane.simulator.experiments.ongoing_distance import without_fairness
+
+    (chosen,) = (found for found in closed_systems() if found.name == system)
+    return long_run(chosen).rate, policy_rate(chosen, without_fairness(chosen)).rate
+
+
+def cycle_rate(prompts: int, weight: int) -> Fraction:
+    """Reward per ms of so many prompts of 8 tokens in 4 ms each, then one delivery of 3 ms; age price a tenth.
+
+    A prompt is worth its 8 tokens and one output of value 2, times the weight; the stream's age grows from 0 over the
+    whole cycle.
+    """
+    span = Fraction(4 * prompts + 3)
+    return (prompts * weight * (8 + 2) + 2 - Fraction(1, 10) * span**2 / 2) / span
 
 
 def tail_catalog() -> Catalog:

@@ -17,6 +17,7 @@ PUBLIC = {
     ),
     "fairlane.oracle": "solve evaluate long_run",
     "fairlane.simulator": "simulate",
+    "fairlane.simulator.experiments": "suite_regret trace_behaviour ongoing_distance closed_systems",
     "fairlane.testing": "assert_within instances",
 }
 
@@ -36,7 +37,19 @@ POLICIES = {
     "episode-ratio",
 }
 
-COMMANDS = {"verify", "solve", "check", "evaluate", "long-run", "export", "allocate", "simulate", "metrics", "notes"}
+COMMANDS = {
+    "verify",
+    "solve",
+    "check",
+    "evaluate",
+    "long-run",
+    "export",
+    "allocate",
+    "simulate",
+    "metrics",
+    "experiment",
+    "notes",
+}
 
 
 @pytest.mark.parametrize("package", sorted(PUBLIC))

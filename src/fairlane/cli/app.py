@@ -11,6 +11,8 @@ from fairlane.cli import (
     catalog,
     check,
     evaluate,
+    experiment_ongoing,
+    experiment_regret,
     export,
     graph,
     long_run,
@@ -52,6 +54,12 @@ def build() -> Any:  # a click command; typer does not publish its type
     checked.command("status")(notes.status)
     checked.command("build")(notes.build)
     app.add_typer(checked, name="notes")
+    experiments = typer.Typer(
+        help="Policies beside exact optima, fair allocations and traces.", no_args_is_help=True, rich_markup_mode=None
+    )
+    experiments.command("regret")(experiment_regret.command)
+    experiments.command("ongoing")(experiment_ongoing.command)
+    app.add_typer(experiments, name="experiment")
     return typer.main.get_command(app)
 
 

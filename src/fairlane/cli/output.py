@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import math
 import os
+import shlex
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -19,6 +20,7 @@ from fairlane.reference.exact import decimal_of, show
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from fairlane.reference.policy import Policy
 
@@ -26,6 +28,25 @@ if TYPE_CHECKING:
 def print_json(document: Mapping[str, object]) -> None:
     """One document on standard output; numbers that are no finite doubles are refused by construction."""
     sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def write_json(document: Mapping[str, object], path: Path) -> None:
+    """The same document as a file, whole or not at all.
+
+    Raises
+    ------
+    DataError
+        The place cannot be written.
+    """
+    from fairlane.reference.codec import write_text
+
+    write_text(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n", path)
+
+
+def command_line(command: str, options: Mapping[str, object]) -> str:
+    """The words that run a command again; options that are None are left out."""
+    given = [word for name, value in options.items() if value is not None for word in (name, str(value))]
+    return shlex.join(["fairlane", *command.split(), *given])
 
 
 def brief(value: Fraction, *, digits: int = 6) -> str:
@@ -57,6 +78,23 @@ def console(*, stderr: bool = False) -> Console:
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else max(110, shutil.get_terminal_size((110, 24)).columns)
     return Console(stderr=stderr, width=width, highlight=False, soft_wrap=False)
+
+
+def plain_table(title: str, headings: Sequence[str], *, words: Sequence[str] = (), padding: int = 2) -> Table:
+    """A table without lines; columns of words stand left, the others right, and no cell is ever broken."""
+    from rich.table import Table
+
+    table = Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=None,
+        padding=(0, padding, 0, 0),
+        pad_edge=False,
+    )
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading in words else "right", no_wrap=True)
+    return table
 
 
 class Progress:

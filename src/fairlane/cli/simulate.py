@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairlane.cli import choices, output
+from fairlane.cli import choices, output, trace_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,16 +130,7 @@ def _cases(
         return [(found.name, found.requests) for found in map(workload, names or workload_names())]
     if names:
         raise InvalidInstance("--workload and --requests are both given; need one of them")
-    from fairlane.reference.codec import read_bytes
-    from fairlane.simulator.traces.reading import TraceFormat, read_trace
-    from fairlane.simulator.traces.trace import requests_of
-
-    kind = None if layout is None else choices.choice(layout, TraceFormat, "--format")
-    read = read_trace(read_bytes(trace), str(trace), layout=kind, ms_per_unit=choices.time_unit(time_unit))
-    for warning in read.warnings:
-        typer.echo(f"fairlane: warning: {warning}", err=True)
-    accepted = [] if acceptance is None else acceptance.split(",")
-    return [(trace.stem, requests_of(read, acceptance=accepted))]
+    return [(trace.stem, trace_option.requests_in(trace, layout, time_unit, acceptance))]
 
 
 def _print(entries: Sequence[ReportEntry], target: Path) -> None:

@@ -140,4 +140,5 @@ POLICY = PolicySpec(
     policy=_default(),
     source="policy improvement on exact continuation values, per unit of time (Howard 1960)",
     assumes="known acceptance, durations and length beliefs; an episode small enough to solve; base fixed-value",
+    plans_episodes=True,
 )

@@ -61,4 +61,5 @@ POLICY = PolicySpec(
     policy=EpisodeRatio(),
     source="renewal-reward ratio of an episode, maximised by Dinkelbach's method (1967)",
     assumes="known acceptance, durations and length beliefs; an episode small enough to solve",
+    plans_episodes=True,
 )

@@ -148,12 +148,17 @@ class FunctionPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicySpec:
-    """A registered policy: its name, the object, where its rule is published, and what it assumes."""
+    """A registered policy: its name, the object, where its rule is published, and what it assumes.
+
+    ``plans_episodes`` marks one that solves the rest of the episode at each decision: exact on small instances, and
+    hopeless on long traces.
+    """
 
     name: str
     policy: Policy
     source: str
     assumes: str
+    plans_episodes: bool = False
 
 
 def as_policy(candidate: object, where: str = "policy") -> Policy:
