@@ -160,8 +160,8 @@ def main() -> None:
         f"Written by `python benchmarks/two_frames.py`, Python {platform.python_version()}; no figure depends on the "
         "speed of a machine. Policies: " + ", ".join(f"`{p}`" for p in POLICIES) + ".",
         "",
-        "Without a launch gap a second frame hides nothing, and a queued choice is made with less known and fewer requests",
-        "on offer. Where it saves regret, the rule itself was not optimal.",
+        "Without a launch gap a second frame hides nothing, and a queued choice is made with less known and fewer "
+        "requests on offer. Where it saves regret, the rule itself was not optimal.",
         "",
         "## Exact, on the bundled instances, no launch gap",
         "",
@@ -175,8 +175,8 @@ def main() -> None:
         "## Simulated, on the named workloads",
         "",
         f"Built-in separate table, decode value {VALUE}, {given.seeds} seeds, paired; the gap that breaks even over "
-        f"{given.gap_seeds} seeds on the grid {', '.join(GAPS)} ms. Latency is from arrival to last output, the mean over "
-        "requests.",
+        f"{given.gap_seeds} seeds on the grid {', '.join(GAPS)} ms. Latency is from arrival to last output, the mean "
+        "over requests.",
         "",
         "| workload | policy | latency, one frame (ms) | two less one (ms) | change | queued | break-even gap (ms) |",
         "|---|---|---|---|---|---|---|",

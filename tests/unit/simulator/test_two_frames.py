@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
 from fairlane import policies
 from fairlane.policies.ongoing import Ongoing
 from fairlane.policies.service_rates import Rate, measured_graphs, observed, projected, rates_of
 from fairlane.reference.errors import InvalidInstance, PolicyError
+from fairlane.reference.exact import Real
 from fairlane.reference.graph import Catalog, Graph
 from fairlane.reference.objective import Objective
 from fairlane.reference.policy import (
@@ -49,7 +52,12 @@ def shortest(view: View) -> Decision:
 
 
 def schedule(
-    requests: list[Request], *, two_frames: bool = True, policy: object = shortest, gap: int = 0, horizon: object = None
+    requests: list[Request],
+    *,
+    two_frames: bool = True,
+    policy: object = shortest,
+    gap: int = 0,
+    horizon: Real | str | None = None,
 ) -> list[tuple[str, float, float, float]]:
     """(first request, chosen, start, end) of each launch."""
     run = simulate(
@@ -59,7 +67,7 @@ def schedule(
         decode_value=1,
         two_frames=two_frames,
         launch_gap_ms=gap,
-        horizon_ms=horizon,  # type: ignore[arg-type]  # a number or None
+        horizon_ms=horizon,
     )
     chosen = run.start_ms if run.chosen_ms is None else run.chosen_ms
     who = [run.requests[i].id for i in run.lane_request[run.lane_offsets[:-1]]]
@@ -158,9 +166,10 @@ def test_what_depends_on_the_running_graph_cannot_be_queued() -> None:
 
 def test_the_compiled_loops_have_one_frame_and_no_gap() -> None:
     rule = policies.spec("fixed-value")
-    for words in ({"two_frames": True}, {"launch_gap_ms": 1}):
-        with pytest.raises(InvalidInstance, match="need the event loop"):
-            simulate([stream("a", 1)], GRAPHS, rule, decode_value=1, path=Path.FAST, **words)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInstance, match="need the event loop"):
+        simulate([stream("a", 1)], GRAPHS, rule, decode_value=1, path=Path.FAST, two_frames=True)
+    with pytest.raises(InvalidInstance, match="need the event loop"):
+        simulate([stream("a", 1)], GRAPHS, rule, decode_value=1, path=Path.COMPILED, launch_gap_ms=1)
     with pytest.raises(InvalidInstance, match="launch_gap_ms is -1; need >= 0"):
         simulate([stream("a", 1)], GRAPHS, rule, decode_value=1, launch_gap_ms=-1)
 
@@ -218,8 +227,6 @@ def test_only_a_policy_that_projects_sees_ages_and_memory_as_at_the_completion()
 def row(
     name: str, *, prompt: int = 0, age: int = 0, generated: int = 1, limit: int = 99, weight: int = 1
 ) -> RequestView:
-    from fractions import Fraction
-
     return RequestView(
         id=name,
         index=ord(name) - ord("a"),
@@ -259,6 +266,7 @@ def test_the_projected_rates_are_the_mean_of_what_the_completion_can_leave() -> 
     decision = Decision(graph="m", prefill=("b", "c"), decode=("a",))
     memory = (("a", Rate(0.3, 0.02)), ("c", Rate(0.5, None)))
     graphs = measured_graphs(view)
+    after: dict[str, Rate] = {}
     mean: dict[str, float] = dict.fromkeys("abcd", 0.0)
     for outcome in row_outcomes(requests[0].acceptance, 3, None, 1, 99):
         lanes = (
