@@ -162,8 +162,8 @@ def main() -> None:
         "",
         "Without a launch gap a second frame hides nothing, and a queued choice is made with less known and fewer "
         "requests on offer. Where it saves regret, the rule itself was not optimal. Streams in the running graph are "
-        "not on offer, so those left over are queued in a batch of their own, and streams can fall into batches that take "
-        "turns.",
+        "not on offer, so those left over are queued in a batch of their own, and streams can fall into batches that "
+        "take turns.",
         "",
         "## Exact, on the bundled instances, no launch gap",
         "",
