@@ -43,6 +43,28 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
         assert file.read_bytes() == (tmp_path / "b" / file.name).read_bytes()
 
 
+def test_two_frames_say_when_each_graph_was_chosen_and_one_frame_says_what_it_said(tmp_path: Path) -> None:
+    # a prompt of 8192 takes two full graphs of 66 ms; the second is chosen while the first runs
+    words = ["simulate", "--decode-values", "16", "--workload", "solo_prefill", "--seed", "2"]
+    assert run([*words, "--output", str(tmp_path / "plain")]) == 0
+    assert run([*words, "--in-flight", "1", "--output", str(tmp_path / "one")]) == 0
+    extra = ["--html", str(tmp_path / "r.html"), "--perfetto", str(tmp_path / "p.json")]
+    assert run([*words, "--in-flight", "2", "--output", str(tmp_path / "two"), *extra]) == 0
+    assert run([*words, "--launch-gap-ms", "1/2", "--output", str(tmp_path / "gap")]) == 0
+    for file in (tmp_path / "plain").iterdir():
+        assert file.read_bytes() == (tmp_path / "one" / file.name).read_bytes()
+    lines = [json.loads(line) for line in (tmp_path / "two" / "trace.jsonl").read_text().splitlines()]
+    assert [(x["in_flight"], x["chosen_ms"], x["start_ms"], x["end_ms"]) for x in lines[:3]] == [
+        (2, 0.0, 0.0, 66.0),
+        (2, 0.0, 66.0, 132.0),
+        (2, 132.0, 132.0, lines[2]["end_ms"]),
+    ]
+    assert {row["in_flight"] for row in rows_of(tmp_path / "two" / "requests.csv")} == {"2"}
+    assert "two graphs in flight" in (tmp_path / "r.html").read_text()
+    gap = [json.loads(line) for line in (tmp_path / "gap" / "trace.jsonl").read_text().splitlines()]
+    assert [(x["chosen_ms"], x["start_ms"]) for x in gap[:2]] == [(0.0, 0.5), (66.5, 67.0)]
+
+
 def test_a_trace_with_a_report_and_a_perfetto_file(tmp_path: Path) -> None:
     trace = tmp_path / "t.csv"
     trace.write_text("id,arrival_ms,prompt,output\na,0,100,3\nb,5,64,2\n")
@@ -63,6 +85,8 @@ def test_a_trace_with_a_report_and_a_perfetto_file(tmp_path: Path) -> None:
         (["--decode-values", "1", "--policy", "none"], "policy is 'none'"),
         (["--decode-values", "1", "--horizon-ms", "0"], "--horizon-ms is 0"),
         (["--decode-values", "1", "--time-unit", "s"], "without --requests"),
+        (["--decode-values", "1", "--in-flight", "3"], "--in-flight is 3; need 1 or 2"),
+        (["--decode-values", "1", "--launch-gap-ms", "-1"], "--launch-gap-ms is '-1'; need >= 0"),
         ([], "decode-values"),
     ],
 )

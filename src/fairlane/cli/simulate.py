@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # beyond this many requests the fair reference of every live set would take longer than the run
 MOST_LAG_REQUESTS = 2_000
+MOST_GAP_MS = 10**15
 
 
 def command(
@@ -42,6 +43,12 @@ def command(
     ] = None,
     acceptance: Annotated[str | None, typer.Option("--acceptance", help="Conditional acceptance for a trace.")] = None,
     horizon_ms: Annotated[str | None, typer.Option("--horizon-ms", help="No graph starts at or after this.")] = None,
+    in_flight: Annotated[
+        int, typer.Option("--in-flight", help="1, or 2: the next graph is chosen while one runs, and queued.")
+    ] = 1,
+    launch_gap_ms: Annotated[
+        str, typer.Option("--launch-gap-ms", help="Least time from a choice to the start of its graph.")
+    ] = "0",
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of every draw.")] = 0,
     html: Annotated[Path | None, typer.Option("--html", help="Write a self-contained report here.")] = None,
     perfetto: Annotated[Path | None, typer.Option("--perfetto", help="Write a trace for Perfetto here.")] = None,
@@ -65,6 +72,11 @@ def command(
     rules = output.policies_by_name(policy or ["fixed-value"])
     if target.exists():
         raise DataError(f"{str(target)!r} exists already; need a directory name that is free")
+    if in_flight not in (1, 2):
+        raise InvalidInstance(f"--in-flight is {in_flight}; need 1 or 2")
+    gap = parse_number(launch_gap_ms, "--launch-gap-ms")
+    if not 0 <= gap <= MOST_GAP_MS:
+        raise InvalidInstance(f"--launch-gap-ms is {launch_gap_ms!r}; need >= 0 and <= 10^15 ms")
     horizon = choices.positive_ms(horizon_ms, "--horizon-ms")
     horizon_exact = None if horizon is None or horizon_ms is None else parse_number(horizon_ms, "--horizon-ms")
     entries: list[ReportEntry] = []
@@ -74,7 +86,15 @@ def command(
             for name, rule in rules.items():
                 for value in values:
                     run = simulate(
-                        rows, graphs, rule, decode_value=value, horizon_ms=horizon_exact, seed=seed, name=name
+                        rows,
+                        graphs,
+                        rule,
+                        decode_value=value,
+                        horizon_ms=horizon_exact,
+                        seed=seed,
+                        name=name,
+                        two_frames=in_flight > 1,
+                        launch_gap_ms=gap,
                     )
                     lag = None
                     if run.n_requests <= MOST_LAG_REQUESTS:

@@ -15,9 +15,17 @@ from dataclasses import dataclass
 
 from fairlane.policies.choosing import Candidate, choose, oldest_first
 from fairlane.policies.priced_prompts import PricedPrompt, best_prompts
-from fairlane.policies.service_rates import current_rates, measured_graphs, observed, price, rates_of, row_tokens
+from fairlane.policies.service_rates import (
+    current_rates,
+    measured_graphs,
+    observed,
+    price,
+    projected,
+    rates_of,
+    row_tokens,
+)
 from fairlane.reference.graph import Catalog
-from fairlane.reference.policy import Completion, Decision, Memory, PolicySpec, Sees, View
+from fairlane.reference.policy import Completion, Decision, Memory, PolicySpec, Running, Sees, View
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +49,10 @@ class FairGradient:
         """Rates after the graph."""
         graphs = measured_graphs(completion.view)
         return observed(memory, completion, graphs, self.history_ms, completion.graph.duration_ms)
+
+    def project(self, memory: Memory, running: Running) -> Memory:
+        """Copies of the rates after a graph that still runs."""
+        return projected(memory, running, measured_graphs(running.view), self.history_ms)
 
     def _candidates(self, view: View, memory: Memory) -> Iterator[Candidate]:
         graphs = measured_graphs(view)

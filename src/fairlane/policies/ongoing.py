@@ -9,7 +9,9 @@ serving a stream is worth c G A_i, leaving it costs c G T. The score is
 
     (prices · expected service - age cost + change of h) / T.
 
-Prices, N, G and normalisers are frozen while candidates are compared. First-token waiting has no age price. The
+Prices, N, G and normalisers are frozen while candidates are compared. Behind a running graph they are those of copies
+that its expected service has moved forward, and the streams in it count in N and in the ages. First-token waiting has
+no age price. The
 continuation value is linear in the ages and takes G as known for everyone: it fails where streams leave soon, where
 the best batch changes, and where prompts in between lengthen the interval.
 
@@ -32,11 +34,12 @@ from fairlane.policies.service_rates import (
     measured_graphs,
     observed,
     price,
+    projected,
     rates_of,
     row_tokens,
 )
 from fairlane.reference.graph import Catalog
-from fairlane.reference.policy import Completion, Decision, Memory, PolicySpec, RequestView, Sees, View
+from fairlane.reference.policy import Completion, Decision, Memory, PolicySpec, RequestView, Running, Sees, View
 from fairlane.reference.yields import row_outcomes
 
 
@@ -110,6 +113,10 @@ class Ongoing:
         graphs = measured_graphs(completion.view)
         return observed(memory, completion, graphs, self.history_ms, completion.graph.duration_ms)
 
+    def project(self, memory: Memory, running: Running) -> Memory:
+        """Copies of the rates after a graph that still runs."""
+        return projected(memory, running, measured_graphs(running.view), self.history_ms)
+
     def offers(self, view: View, known: dict[str, Rate], graphs: Sequence[Measured]) -> Iterator[Offer]:
         """The best cohort of every graph of known duration.
 
@@ -126,8 +133,10 @@ class Ongoing:
         line = sorted(view.requests, key=oldest_first)
         waiting = [PricedPrompt(r, prices.prompt_token[r.id], self._at_end(view, r, prices)) for r in line if r.prompt]
         streams = [r for r in line if r.decoding]
-        total_price = sum(prices.age[r.id] for r in streams)
-        total_age = sum(prices.age[r.id] * float(r.age_ms or 0) for r in streams)
+        # streams in the running graph wait through the one that is chosen, whichever it is
+        aging = [*streams, *(r for r in view.in_flight if r.decoding)]
+        total_price = sum(prices.age[r.id] for r in aging)
+        total_age = sum(prices.age[r.id] * float(r.age_ms or 0) for r in aging)
         # leaving a stream costs c G T: with unequal weights the ranking depends on T
         uniform = len({prices.age[r.id] for r in streams}) < 2
         ranked: dict[tuple[int, float], list[tuple[float, float, RequestView]]] = {}
@@ -161,7 +170,7 @@ class Ongoing:
         rates = current_rates(view, known, graphs)
         value = float(view.objective.decode_value) if self.output_value is None else self.output_value
         age = float(view.objective.age_price) if self.age_price is None else self.age_price
-        n_decoding = sum(1 for r in view.requests if r.decoding)
+        n_decoding = sum(1 for r in (*view.requests, *view.in_flight) if r.decoding)
         # the reference interval is the reciprocal of the delivery normaliser
         reference = delivery_normaliser(n_decoding, graphs)
         prices = _Prices({}, {}, {}, {}, 1 / reference if reference else 0.0)
@@ -173,6 +182,8 @@ class Ongoing:
             prices.output_token[r.id] = weight * (value + fair)
             prices.delivery[r.id] = weight * price(self.delivery_fairness, z)
             prices.age[r.id] = weight * age
+        for r in view.in_flight:
+            prices.age[r.id] = float(r.weight) * age
         return prices
 
     def _ranked(

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from fairlane.reference.exact import Real
 from fairlane.reference.graph import Catalog, Graph
-from fairlane.reference.policy import Completion, Memory, RequestView, View
+from fairlane.reference.policy import Completion, Memory, RequestView, Running, View
 from fairlane.reference.yields import exact_yield
 
 
@@ -39,6 +39,14 @@ class Measured(NamedTuple):
 
 
 Rates = tuple[tuple[str, Rate], ...]
+
+
+class _Service(NamedTuple):
+    """What one lane received, or is expected to: useful tokens, whether any of them is output, whether it ended."""
+
+    tokens: float
+    delivered: bool
+    finished: bool
 
 
 class _Same:
@@ -103,7 +111,7 @@ def rates_of(memory: Memory) -> dict[str, Rate]:
 
 def current_rates(view: View, known: Mapping[str, Rate], graphs: Sequence[Measured]) -> dict[str, Rate]:
     """The rate of every live request; new ones, and streams without a delivery rate, start at their normalisers."""
-    n_decoding = sum(1 for r in view.requests if r.decoding)
+    n_decoding = sum(1 for r in (*view.requests, *view.in_flight) if r.decoding)
     delivery = delivery_normaliser(n_decoding, graphs)
     out: dict[str, Rate] = {}
     for request in view.requests:
@@ -129,26 +137,62 @@ def observed(
 
     A stream's delivery rate starts at its normaliser with its first output, and is not also credited with it.
     """
-    before = current_rates(completion.view, rates_of(memory), graphs)
-    lanes = {lane.id: lane for lane in completion.lanes}
-    span = float(duration_ms)
+    services = {
+        lane.id: _Service(lane.consumed + lane.published, lane.published > 0, lane.finished)
+        for lane in completion.lanes
+    }
+    return _after(memory, completion.view, services, graphs, history_ms, float(duration_ms))
+
+
+def projected(memory: Memory, running: Running, graphs: Sequence[Measured], history_ms: float) -> Rates:
+    """A copy of the rates as the expected service of a running graph would leave them; nothing is observed yet.
+
+    Prompt tokens are certain, a row's output is its expected yield cut by the limit, and only who must reach the
+    limit is taken to end. The update is linear in what was received, so this is the mean of the rates that the
+    completion can leave, where nobody can end.
+    """
+    live = {r.id: r for r in running.view.requests}
+    services: dict[str, _Service] = {}
+    left = running.graph.prefill_capacity
+    for name in running.decision.prefill:
+        request = live[name]
+        consumed = min(left, request.prompt)
+        left -= consumed
+        ends = consumed == request.prompt
+        services[name] = _Service(consumed + int(ends), ends, ends and request.limit - request.generated == 1)
+    for name in running.decision.decode:
+        request = live[name]
+        tokens = row_tokens(request, running.graph.width)
+        services[name] = _Service(tokens, True, request.limit - request.generated == 1)
+    return _after(memory, running.view, services, graphs, history_ms, float(running.graph.duration_ms))
+
+
+def _after(
+    memory: Memory,
+    view: View,
+    services: Mapping[str, _Service],
+    graphs: Sequence[Measured],
+    history_ms: float,
+    span: float,
+) -> Rates:
+    before = current_rates(view, rates_of(memory), graphs)
     after: list[tuple[str, Rate]] = []
     n_decoding = sum(
         1
-        for r in completion.view.requests
-        if (r.decoding or (r.id in lanes and lanes[r.id].published > 0))
-        and not (r.id in lanes and lanes[r.id].finished)
+        for r in view.requests
+        if (r.decoding or (r.id in services and services[r.id].delivered))
+        and not (r.id in services and services[r.id].finished)
     )
-    for request in completion.view.requests:
-        lane = lanes.get(request.id)
-        if lane is not None and lane.finished:
+    for request in view.requests:
+        service = services.get(request.id)
+        if service is not None and service.finished:
             continue
-        tokens = 0 if lane is None else lane.consumed + lane.published
+        tokens = 0 if service is None else service.tokens
         x, z = before[request.id]
         new_z = None
         if z is not None:
-            new_z = faded(z, 1.0 if lane is not None else 0.0, span, history_ms)
-        elif lane is not None and lane.published:
+            new_z = faded(z, 1.0 if service is not None else 0.0, span, history_ms)
+        elif service is not None and service.delivered:
             new_z = delivery_normaliser(n_decoding, graphs)
         after.append((request.id, Rate(faded(x, tokens, span, history_ms), new_z)))
     return tuple(after)

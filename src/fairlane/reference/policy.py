@@ -50,12 +50,17 @@ class RequestView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """What a dispatcher sees: the catalog, the clock, the objective, and every live request in request order."""
+    """What a dispatcher sees: the catalog, the clock, the objective, and every live request in request order.
+
+    ``in_flight`` is empty unless a graph is chosen while another one runs: then it holds the requests whose next input
+    depends on the running graph. They are in no lane of the graph that is chosen, and not in ``requests``.
+    """
 
     catalog: Catalog
     now_ms: Real
     objective: Objective
     requests: tuple[RequestView, ...]
+    in_flight: tuple[RequestView, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,13 +89,25 @@ class LaneResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """A finished graph: the view it was decided on, the decision, when it ended, and what each lane delivered."""
+    """A finished graph: the view it was decided on, the decision, when it ended, and what each lane delivered.
+
+    For a graph that was chosen while another one ran, ``view`` is what was there when it started.
+    """
 
     view: View
     decision: Decision
     graph: Graph
     ended_ms: Real
     lanes: tuple[LaneResult, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """A graph that has not completed: the view at its start, the decision and the graph."""
+
+    view: View
+    decision: Decision
+    graph: Graph
 
 
 class Sees(StrEnum):
@@ -123,6 +140,15 @@ class Policy(Protocol):
 
     def observe(self, memory: Memory, completion: Completion) -> Memory:
         """Memory after a completion."""
+        ...
+
+
+@runtime_checkable
+class Projects(Protocol):
+    """A policy that keeps prices of service, and can move a copy of them forward past a graph that still runs."""
+
+    def project(self, memory: Memory, running: Running) -> Memory:
+        """A copy of the memory as the expected service of the running graph would leave it."""
         ...
 
 

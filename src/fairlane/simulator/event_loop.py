@@ -1,7 +1,8 @@
 """The event loop: one execution resource, one graph in flight, output published at completion.
 
 Every run of every policy goes through :class:`EventLoop`, the exhaustive replay included; only the compiled path
-for `fixed-value` is a second implementation, and it is held to this one.
+for `fixed-value` is a second implementation, and it is held to this one. Two frames in flight drive its parts in
+another order, see `two_frames`.
 """
 
 from __future__ import annotations
@@ -99,12 +100,12 @@ class EventLoop:
         self._admitted = list(admitted)
         self._next = 0
         self._graphs = catalog.graphs
-        self._ticks = [clock.ticks(g.duration_ms) for g in catalog.graphs]
+        self.ticks = [clock.ticks(g.duration_ms) for g in catalog.graphs]
         self._graph_index = {g.name: k for k, g in enumerate(catalog.graphs)}
         self._rank = {r.id: i for i, r in enumerate(requests)}
         self._ids = [r.id for r in requests]
         # a plain function keeps no memory, so nothing need be told to it
-        self._tells = not isinstance(policy, FunctionPolicy)
+        self.tells = not isinstance(policy, FunctionPolicy)
 
     def append(self, request: Request, arrival: int) -> None:
         """One more request, which arrives after all before it and is admitted."""
@@ -148,42 +149,54 @@ class EventLoop:
         if not self.ledger.live:
             return Stop(self.next_arrival())
         view = self.ledger.view()
-        decision = self._pick(self.policy.decide(view, self.memory))
+        decision = self.pick(self.policy.decide(view, self.memory))
         self.dispatches += 1
         if isinstance(decision, Decision) and decision.graph is None:
-            return Stop(self._idle_until(view))
+            return Stop(self.idle_until(view))
         launch = self.checked(view, decision)
         start = self.ledger.now
         lanes = self.execute(launch)
         recorder.record(launch, start, self.ledger.now, lanes)
-        if self._tells:
-            self.memory = self.policy.observe(
-                self.memory,
-                Completion(
-                    view=view,
-                    decision=decision,
-                    graph=self._graphs[launch.graph],
-                    ended_ms=self._clock.show_ms(self.ledger.now),
-                    lanes=tuple(
-                        LaneResult(
-                            id=self._ids[lane.request],
-                            consumed=lane.consumed,
-                            published=lane.published,
-                            finished=lane.finished,
-                        )
-                        for lane in lanes
-                    ),
-                ),
-            )
+        if self.tells:
+            self.tell(view, decision, launch, lanes)
         return None
 
-    def _pick(self, choice: Choice) -> Decision:
+    def tell(self, view: View, decision: Decision, launch: Launch, lanes: Sequence[LaneRecord]) -> None:
+        """The policy observes a completion, now."""
+        self.memory = self.policy.observe(
+            self.memory,
+            Completion(
+                view=view,
+                decision=decision,
+                graph=self._graphs[launch.graph],
+                ended_ms=self._clock.show_ms(self.ledger.now),
+                lanes=tuple(
+                    LaneResult(
+                        id=self._ids[lane.request],
+                        consumed=lane.consumed,
+                        published=lane.published,
+                        finished=lane.finished,
+                    )
+                    for lane in lanes
+                ),
+            ),
+        )
+
+    def pick(self, choice: Choice) -> Decision:
+        """The one decision of a choice, drawn where it is randomised."""
         if isinstance(choice, Decision):
             return choice
         pairs = branches(choice)
         return pairs[self.source.choose(self.dispatches, [p for p, _ in pairs])][1]
 
-    def _idle_until(self, view: View) -> int:
+    def idle_until(self, view: View) -> int:
+        """Tick of the arrival that a policy waits for.
+
+        Raises
+        ------
+        IdlesWithWork
+            Nobody else will arrive.
+        """
         arrival = self.next_arrival()
         if arrival is None:
             waiting = ", ".join(r.id for r in view.requests[:4])
@@ -236,7 +249,7 @@ class EventLoop:
         """Run a graph: the clock moves to its end, then every lane's delivery is drawn and booked."""
         graph, ledger, source = self._graphs[launch.graph], self.ledger, self.source
         before = ledger.now
-        ledger.now += self._ticks[launch.graph]
+        ledger.now += self.ticks[launch.graph]
         assert ledger.now > before, "the clock only advances"
         lanes: list[LaneRecord] = []
         left = graph.prefill_capacity

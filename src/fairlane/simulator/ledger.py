@@ -143,6 +143,13 @@ class Ledger:
             requests=tuple(rows),
         )
 
+    def view_at(self, tick: int) -> View:
+        """What a dispatcher would see at a later instant if nothing were served until then."""
+        now, self.now = self.now, tick
+        view = self.view()
+        self.now = now
+        return view
+
     def _row(self, rank: int) -> RequestView:
         request = self._requests[rank]
         show = self._clock.show_ms

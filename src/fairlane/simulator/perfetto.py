@@ -91,6 +91,8 @@ def _launches(run: Run) -> Iterator[Event]:
             "width": graphs[g].width,
             "output tokens": sum(lane[2] for lane in own),
         }
+        if run.chosen_ms is not None:
+            args["chosen at, ms"] = float(run.chosen_ms[k])
         yield _slice(names[g], GRAPHS, 1, start, length, args, "graph")
         for who, used, out, proposed, accepted in own:
             word = "prefill" if used else "decode"

@@ -23,6 +23,7 @@ from fairlane.reference.yields import truncated_prior
 from fairlane.simulator.clock import Clock, clock_for
 from fairlane.simulator.event_loop import EventLoop, LaneRecord, Launch
 from fairlane.simulator.ledger import NEVER, Snapshot
+from fairlane.simulator.two_frames import MAX_FRAMES, Frame, FrameLoop
 
 MAX_BRANCHES = 2_000_000
 ZERO, ONE = Fraction(0), Fraction(1)
@@ -142,6 +143,7 @@ class _AskedOnce:
 class _Situation(NamedTuple):
     state: Snapshot
     memory: Memory
+    queued: Frame | None
 
 
 class _Reward:
@@ -194,7 +196,7 @@ def _merged(state: Snapshot, sees: frozenset[Sees], *, keeps_age: bool, base: in
     return Snapshot(now, rows)
 
 
-def replay(instance: Instance, policy: object, *, max_branches: int = MAX_BRANCHES) -> Replay:
+def replay(instance: Instance, policy: object, *, max_branches: int = MAX_BRANCHES, two_frames: bool = False) -> Replay:
     """Exact expected value of a policy, from the simulator.
 
     Parameters
@@ -205,11 +207,13 @@ def replay(instance: Instance, policy: object, *, max_branches: int = MAX_BRANCH
         Deterministic, randomised or stateful.
     max_branches : int
         Refusal beyond this many launches.
+    two_frames : bool
+        Choose the next graph while one runs; a situation then also holds what is queued.
 
     Returns
     -------
     Replay
-        Equal to the exact evaluation's value, in rationals.
+        Equal to the exact evaluation's value, in rationals; with two frames, the exact value of that way to choose.
 
     Raises
     ------
@@ -225,6 +229,7 @@ def replay(instance: Instance, policy: object, *, max_branches: int = MAX_BRANCH
     source = ForkingDraws(requests)
     everyone = [True] * len(requests)
     loop = EventLoop(requests, [0] * len(requests), everyone, instance.graphs, instance.objective, asked, source, clock)
+    frames = FrameLoop(loop, instance.graphs, rule, frames=MAX_FRAMES) if two_frames else None
     loop.admit_arrivals()
     sees = sees_of(rule)
     keeps_age = bool(instance.objective.age_price) or Sees.AGE in sees
@@ -240,7 +245,7 @@ def replay(instance: Instance, policy: object, *, max_branches: int = MAX_BRANCH
         return sum(prompt + requests[i].limit - generated for i, prompt, generated, _, _ in state.live)
 
     levels: dict[int, dict[_Situation, Fraction]] = defaultdict(dict)
-    start = _Situation(merged(loop.ledger.snapshot()), loop.memory)
+    start = _Situation(merged(loop.ledger.snapshot()), loop.memory, None)
     levels[left(start.state)][start] = ONE
     value = ZERO
     situations = branches = 0
@@ -262,7 +267,11 @@ def replay(instance: Instance, policy: object, *, max_branches: int = MAX_BRANCH
                     )
                 loop.ledger.restore(here.state)
                 loop.memory = here.memory
-                stop = loop.advance(reward)
+                if frames is None:
+                    stop = loop.advance(reward)
+                else:
+                    frames.queued = here.queued
+                    stop = frames.advance(reward)
                 if stop is not None:
                     raise IdlesWithWork(f"idles with work: nothing to do while {len(here.state.live)} can be served")
                 chance = probability * source.probability
@@ -270,7 +279,9 @@ def replay(instance: Instance, policy: object, *, max_branches: int = MAX_BRANCH
                 after = merged(loop.ledger.snapshot())
                 if after.live:
                     bucket = levels[left(after)]
-                    situation = _Situation(after, loop.memory)
+                    # when it was chosen no longer matters: it starts now
+                    queued = None if frames is None or frames.queued is None else frames.queued._replace(chosen=0)
+                    situation = _Situation(after, loop.memory, queued)
                     bucket[situation] = bucket.get(situation, ZERO) + chance
                 more = source.next_path()
     return Replay(value=value, situations=situations, branches=branches)

@@ -97,11 +97,12 @@ def render_report(entries: Sequence[ReportEntry], *, title: str) -> str:
 
 def _section(parts: list[str], entry: ReportEntry, i: int) -> None:
     run, metrics = entry.run, entry.metrics
+    gap = f", launch gap {_ms(float(run.launch_gap_ms))} ms" if run.launch_gap_ms else ""
     horizon = "until everyone had finished" if run.horizon_ms is None else f"horizon {_ms(float(run.horizon_ms))} ms"
     parts.append(
         f'<h2 id="run-{i}">{svg.safe(entry.label)}</h2><p class="muted">policy {svg.safe(run.policy)}, '
         f"decode value {svg.safe(show(run.decode_value))}, seed {run.seed}, {horizon}, "
-        f"{'one graph' if run.frames_in_flight == 1 else 'two graphs'} in flight</p>"
+        f"{'one graph' if run.frames_in_flight == 1 else 'two graphs'} in flight{gap}</p>"
     )
     parts.extend(f'<p class="warn">{svg.safe(warning)}</p>' for warning in run.warnings)
     parts.append(_tiles(metrics))

@@ -87,6 +87,10 @@ class Run:
         What the user should know about the input.
     frames_in_flight : int
         1, or 2 where a second graph was chosen while the first ran.
+    launch_gap_ms : Fraction
+        Least time from a choice to the start of its graph, milliseconds, >= 0.
+    chosen_ms : float64, shape (m,), or None
+        When each launch was chosen; None where that was at its start.
     """
 
     requests: tuple[Request, ...]
@@ -112,6 +116,8 @@ class Run:
     rejections: tuple[Rejection, ...] = ()
     warnings: tuple[str, ...] = ()
     frames_in_flight: int = 1
+    launch_gap_ms: Fraction = Fraction(0)
+    chosen_ms: Floats | None = None
 
     def __post_init__(self) -> None:
         n, m, s = len(self.requests), len(self.graph), len(self.lane_request)
@@ -135,6 +141,10 @@ class Run:
             if array.shape != (length,):
                 raise InvalidInstance(f"run.{name} has shape {array.shape}; need ({length},)")
             array.flags.writeable = False
+        if self.chosen_ms is not None:
+            if self.chosen_ms.shape != (m,):
+                raise InvalidInstance(f"run.chosen_ms has shape {self.chosen_ms.shape}; need ({m},)")
+            self.chosen_ms.flags.writeable = False
 
     @property
     def decode_value(self) -> Fraction:

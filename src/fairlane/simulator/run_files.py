@@ -25,13 +25,16 @@ from fairlane.simulator.run import Status
 def case_columns(entry: ReportEntry) -> dict[str, object]:
     """What says which case a row belongs to."""
     run = entry.run
-    return {
+    case: dict[str, object] = {
         "workload": entry.label,
         "policy": run.policy,
         "decode_value": show(run.decode_value),
         "seed": run.seed,
         "horizon_ms": None if run.horizon_ms is None else show(run.horizon_ms),
     }
+    if run.chosen_ms is not None:
+        case |= {"in_flight": run.frames_in_flight, "launch_gap_ms": show(run.launch_gap_ms)}
+    return case
 
 
 def summary_rows(entries: Sequence[ReportEntry]) -> list[dict[str, object]]:
@@ -80,6 +83,8 @@ def to_csv(rows: Sequence[Mapping[str, object]]) -> str:
 def trace_lines(entry: ReportEntry) -> Iterator[str]:
     """One JSON line a launch: when, which graph, what its lanes delivered, and its fixed-value score.
 
+    Where graphs were not chosen at their start, ``chosen_ms`` says when.
+
     The score is the expected useful value per ms of the lanes as they were chosen, not of what came out. It is
     exact; gains are whole numbers of one unit, and lines are put together from encoded parts, since a run has
     hundreds of thousands of them.
@@ -106,6 +111,9 @@ def trace_lines(entry: ReportEntry) -> Iterator[str]:
         zip(run.lane_request.tolist(), run.lane_consumed.tolist(), run.lane_published.tolist(), strict=True)
     )
     launches = zip(run.graph.tolist(), run.start_ms.tolist(), run.end_ms.tolist(), strict=True)
+    chosen = (
+        [""] * run.n_launches if run.chosen_ms is None else [f'"chosen_ms": {t!r}, ' for t in run.chosen_ms.tolist()]
+    )
     for k, (g, start_ms, end_ms) in enumerate(launches):
         gain = 0
         lanes: list[str] = []
@@ -124,7 +132,7 @@ def trace_lines(entry: ReportEntry) -> Iterator[str]:
         numerator, denominator = gain * above[g] // common, below[g] // common
         score = f"{numerator}/{denominator}" if denominator > 1 else str(numerator)
         yield (
-            f'{case}, "launch": {k}, "start_ms": {start_ms!r}, "end_ms": {end_ms!r}, "graph": {name[g]}, '
+            f'{case}, "launch": {k}, {chosen[k]}"start_ms": {start_ms!r}, "end_ms": {end_ms!r}, "graph": {name[g]}, '
             f'"lanes": [{", ".join(lanes)}], "score": "{score}", "score_decimal": {numerator / denominator!r}}}'
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 from fractions import Fraction
 
@@ -18,6 +19,7 @@ from fairlane.simulator.draws import KeyedDraws, checked_seed
 from fairlane.simulator.event_loop import EventLoop, LaneRecord
 from fairlane.simulator.run import Floats, Integers, Run, Status
 from fairlane.simulator.stage import Columns, Outcome, Recording, Stage, stage
+from fairlane.simulator.two_frames import MAX_FRAMES, FrameLoop
 
 # output tokens from which compiling pays, even the first time
 COMPILED_FROM = 200_000
@@ -47,6 +49,8 @@ def simulate(
     name: str | None = None,
     exact_times: bool = False,
     path: Path = Path.BY_SIZE,
+    two_frames: bool = False,
+    launch_gap_ms: Real | str = 0,
 ) -> Run:
     """Run a policy on requests that arrive over time.
 
@@ -73,7 +77,11 @@ def simulate(
     exact_times : bool
         Show a policy times as Fractions rather than doubles; for policies that look their state up in exact tables.
     path : Path
-        Which loop runs `fixed-value`; the result is the same.
+        Which loop runs `fixed-value`; the result is the same. Only the event loop has two frames or a gap.
+    two_frames : bool
+        Choose the next graph while one runs and queue it; the rules are in `two_frames`.
+    launch_gap_ms : number
+        Least time from a choice to the start of its graph, milliseconds, >= 0.
 
     Returns
     -------
@@ -107,8 +115,13 @@ def simulate(
     prices = objective if objective is not None else Objective(decode_value=decode_value)  # type: ignore[arg-type]  # one is given
     rule = as_policy(policy)
     label = name if name is not None else policy_label(policy)
-    ready = stage(requests, catalog, horizon_ms=horizon_ms, exact=exact_times)
+    ready = stage(requests, catalog, horizon_ms=horizon_ms, gap_ms=launch_gap_ms, exact=exact_times)
     source = KeyedDraws(ready.requests, checked_seed(seed))
+    if two_frames or ready.gap:
+        if path not in (Path.BY_SIZE, Path.READABLE):
+            raise InvalidInstance(f"path is {path.value!r} with two frames or a launch gap; need the event loop")
+        frames = MAX_FRAMES if two_frames else 1
+        return _run_frames(ready, catalog, prices, rule, source, frames=frames, label=label)
     outcome = _run_fixed_value(ready, catalog, prices, source, path) if _is_fixed_value(rule) else None
     if outcome is not None:
         return assemble(ready, *outcome, catalog=catalog, objective=prices, label=label, seed=seed)
@@ -126,6 +139,32 @@ def simulate(
         objective=prices,
         label=label,
         seed=seed,
+    )
+
+
+def _run_frames(
+    ready: Stage, catalog: Catalog, objective: Objective, rule: Policy, source: KeyedDraws, *, frames: int, label: str
+) -> Run:
+    loop = EventLoop(ready.requests, ready.arrivals, ready.admitted, catalog, objective, rule, source, ready.clock)
+    queueing = FrameLoop(loop, catalog, rule, frames=frames, gap=ready.gap)
+    recording = Recording(ready.clock)
+    queueing.run(recording, horizon=ready.horizon)
+    per_ms = ready.clock.per_ms
+    run = assemble(
+        ready,
+        recording.columns(),
+        np.array(loop.ledger.prompt, dtype=np.int64),
+        np.array(loop.ledger.generated, dtype=np.int64),
+        catalog=catalog,
+        objective=objective,
+        label=label,
+        seed=source.seed,
+    )
+    return replace(
+        run,
+        frames_in_flight=frames,
+        launch_gap_ms=Fraction(ready.gap, per_ms),
+        chosen_ms=np.array([tick / per_ms for tick in queueing.chosen], dtype=np.float64),
     )
 
 

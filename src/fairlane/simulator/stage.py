@@ -27,6 +27,7 @@ class Stage(NamedTuple):
     clock: Clock
     horizon: int | None
     warnings: tuple[str, ...]
+    gap: int = 0
 
 
 class Columns(NamedTuple):
@@ -84,14 +85,19 @@ class Recording:
 
 
 def stage(
-    requests: Sequence[Request], catalog: Catalog, *, horizon_ms: Real | str | None = None, exact: bool = False
+    requests: Sequence[Request],
+    catalog: Catalog,
+    *,
+    horizon_ms: Real | str | None = None,
+    gap_ms: Real | str = 0,
+    exact: bool = False,
 ) -> Stage:
     """Sort, check and put on one time grid.
 
     Raises
     ------
     InvalidInstance
-        Two requests of one id, or a horizon that is not > 0.
+        Two requests of one id, a horizon that is not > 0, or a launch gap below 0.
     """
     seen: dict[str, int] = {}
     for i, request in enumerate(requests):
@@ -103,7 +109,10 @@ def stage(
     horizon = None if horizon_ms is None else as_fraction(horizon_ms, "horizon_ms")
     if horizon is not None and horizon <= 0:
         raise InvalidInstance(f"horizon_ms is {show(horizon)}; need > 0")
-    times = [g.duration_ms for g in catalog] + [r.arrival_ms for r in requests]
+    gap = as_fraction(gap_ms, "launch_gap_ms")
+    if gap < 0:
+        raise InvalidInstance(f"launch_gap_ms is {show(gap)}; need >= 0")
+    times = [gap] + [g.duration_ms for g in catalog] + [r.arrival_ms for r in requests]
     clock = clock_for([*times, horizon] if horizon is not None else times, exact=exact)
     arrivals = [clock.ticks(r.arrival_ms) for r in requests]
     late = sum(1 for k in range(1, len(arrivals)) if arrivals[k] < arrivals[k - 1])
@@ -124,6 +133,7 @@ def stage(
         clock=clock,
         horizon=None if horizon is None else clock.ticks(horizon),
         warnings=warnings,
+        gap=clock.ticks(gap),
     )
 
 
