@@ -61,4 +61,9 @@ def _say(message: str, status: int) -> int:
 
 def main() -> None:
     """Entry point of the ``fairlane`` command."""
-    sys.exit(run(sys.argv[1:]))
+    try:
+        status = run(sys.argv[1:])
+    except KeyboardInterrupt:
+        # before the commands were imported, or a second one while the first was being answered
+        status = _say("interrupted", EXIT_INTERRUPTED)
+    sys.exit(status)
