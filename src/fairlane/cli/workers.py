@@ -14,7 +14,7 @@ from typing import Any
 from fairlane.reference.errors import DataError, InvalidInstance, Unsupported
 
 # how long a scheduler and its workers may take to answer, seconds
-ANSWER_S = 4
+ANSWER_S = 3
 DEFAULT_WORKERS = 2
 # fewer instances than this are done before worker processes would have started
 FEW_INSTANCES = 4
@@ -75,21 +75,12 @@ def _cluster(address: str, policies: Sequence[str]) -> Iterator[Executor]:
         raise Unsupported("--cluster needs Dask; install the extra: pip install 'fairlane[cluster]'") from None
     # what goes wrong is told in one line of ours
     for name in list(logging.root.manager.loggerDict):
-        if name.partition(".")[0] in {"distributed", "tornado"}:
+        if name.partition(".")[0] in {"distributed", "tornado", "asyncio"}:
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-    import dask
-
-    with dask.config.set({"distributed.comm.timeouts.connect": f"{ANSWER_S}s"}):
-        try:
-            client: Any = distributed.Client(address, timeout=f"{ANSWER_S}s", set_as_default=False)
-        except (OSError, ValueError, TypeError) as error:
-            reason = "nothing answers there" if isinstance(error, OSError) else " ".join(str(error).split())
-            raise DataError(
-                f"--cluster is {address!r}: {reason}; need the address of a running Dask scheduler, "
-                "such as tcp://127.0.0.1:8786"
-            ) from None
+    _check_scheduler(address)
+    client: Any = distributed.Client(address, timeout=f"{ANSWER_S}s", set_as_default=False)
     try:
-        _check(client, address)
+        _check_workers(client, address)
         for file in _modules_here(policies):
             client.upload_file(str(file))
         yield client.get_executor(pure=False)
@@ -99,12 +90,37 @@ def _cluster(address: str, policies: Sequence[str]) -> Iterator[Executor]:
         client.close(timeout=2)
 
 
-def _check(client: Any, address: str) -> None:
-    """Refuse a cluster without workers, or whose workers would not compute what this process does."""
+def _check_scheduler(address: str) -> None:
+    """Refuse an address where no scheduler with workers answers; a client would try for long, and noisily."""
+    import asyncio
+
+    import distributed
+
+    async def ask() -> object:
+        async with distributed.rpc(address, timeout=ANSWER_S) as there:
+            return await asyncio.wait_for(there.identity(), ANSWER_S)
+
     try:
-        client.wait_for_workers(1, timeout=ANSWER_S)
-    except TimeoutError:
-        raise DataError(f"--cluster is {address!r}: its scheduler has no workers; need at least one") from None
+        found = asyncio.run(ask())
+    except Exception as error:
+        # what answers may be anything, so reading it may raise anything
+        wrong = isinstance(error, ValueError) and "address" in str(error)
+        reason = " ".join(str(error).split()) if wrong else "no scheduler answers there"
+    else:
+        if isinstance(found, dict) and found.get("type") == "Scheduler":
+            if found.get("n_workers", len(found["workers"])):
+                return
+            reason = "its scheduler has no workers"
+        else:
+            reason = "what answers there is no scheduler"
+    raise DataError(
+        f"--cluster is {address!r}: {reason}; need the address of a running Dask scheduler with workers, "
+        "such as tcp://127.0.0.1:8786"
+    )
+
+
+def _check_workers(client: Any, address: str) -> None:
+    """Refuse a cluster whose workers would not compute what this process does."""
     mine = version()
     try:
         found = client.run(version)
