@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from fractions import Fraction
 from typing import Any
 
@@ -59,43 +58,27 @@ def faulty(view: View) -> Decision:
     raise ZeroDivisionError("a fault in the policy")
 
 
-@contextmanager
-def dask() -> Iterator[Executor]:
-    """A Dask cluster of two processes on this machine."""
-    distributed = pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=None,
-            host="127.0.0.1",
-            protocol="tcp",
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client.get_executor(pure=False)
-
-
-def executors() -> list[Any]:
-    return [
+@pytest.mark.parametrize(
+    "opened",
+    [
         pytest.param(lambda: process_pool(1), id="one process"),
         pytest.param(lambda: process_pool(2), id="two processes"),
         pytest.param(lambda: ThreadPoolExecutor(2), id="two threads"),
-        pytest.param(dask, id="dask", marks=pytest.mark.filterwarnings("default")),
-    ]
-
-
-@pytest.mark.parametrize("opened", executors())
+    ],
+)
 def test_every_executor_gives_the_results_of_this_process_in_order(opened: Any) -> None:
-    instances = drawn(count(600))
-    alone = solve_many(instances)
-    verdicts = list(verify_many(instances[:20], POLICIES, load=load_policy))
     with opened() as pool:
-        assert solve_many(instances, executor=pool) == alone
-        assert list(verify_many(instances[:20], POLICIES, load=load_policy, executor=pool)) == verdicts
-        with pytest.raises(TooLarge, match=r"instances\[7\] \('giant'\): .*10,000,000"):
-            solve_many([*instances[:7], too_large(), *instances[7:], too_large()], executor=pool)
+        check_executor(pool)
+
+
+def check_executor(pool: Executor) -> None:
+    """Results through an executor are those without one, and so is the error of the first instance that has one."""
+    instances = drawn(count(400))
+    assert solve_many(instances, executor=pool) == solve_many(instances)
+    verdicts = list(verify_many(instances[:10], POLICIES, load=load_policy))
+    assert list(verify_many(instances[:10], POLICIES, load=load_policy, executor=pool)) == verdicts
+    with pytest.raises(TooLarge, match=r"instances\[7\] \('giant'\): .*10,000,000"):
+        solve_many([*instances[:7], too_large(), *instances[7:], too_large()], executor=pool)
 
 
 def test_optima_are_those_of_the_readable_solver() -> None:
@@ -178,7 +161,7 @@ def test_batches_hold_everything_in_order_and_large_ones_stand_alone() -> None:
         cut = batches(costs)
         assert [i for places in cut for i in places] == list(range(len(costs)))
         for places in cut:
-            assert len(places) <= BATCH_ITEMS
+            assert len(places) <= max(1, min(BATCH_ITEMS, len(costs) // 16))
             assert len(places) == 1 or sum(costs[i] for i in places) <= BATCH_COST
 
 
@@ -200,4 +183,5 @@ def test_a_thousand_tiny_instances_are_a_few_messages() -> None:
     counting = Counting()
     # two tokens, one a graph of 1 ms at a quarter: 2 - 2/4
     assert {o.value for o in solve_many([tiny] * 1000, executor=counting)} == {Fraction(3, 2)}
-    assert counting.messages == 4
+    # 62 in a message, so that there are sixteen or more
+    assert counting.messages == 17

@@ -15,7 +15,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from pathlib import Path
 
 from fairlane.cli.workers import version
@@ -53,7 +52,6 @@ def keys_of(instance: Instance, policies: Sequence[str]) -> dict[str, str]:
     }
 
 
-@lru_cache(maxsize=1024)
 def _program(policy: str) -> str:
     """SHA-256 of the file of a policy's module, empty where it has none."""
     module = sys.modules.get(policy.partition(":")[0] if ":" in policy else f"fairlane.policies.{MODULES[policy]}")

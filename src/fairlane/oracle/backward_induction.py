@@ -277,17 +277,24 @@ class Sweep:
         # places only grow, and so does the number: falling numbers are a topological order
         every = not best
         pending = [root]
+        # moves of states that wait for others, so that they are built once
+        waiting: dict[int, list[tuple[Action, fmpq, Law]]] = {}
         done = 0
         while pending:
             number = pending[-1]
             if number in self.values:
                 pending.pop()
                 continue
-            moves = self.moves(number, every=every)
-            missing = {number + shift for _, _, law in moves for _, shift in law if number + shift not in self.values}
-            if missing:
-                pending += missing
-                continue
+            moves = waiting.pop(number, None)
+            if moves is None:
+                moves = self.moves(number, every=every)
+                missing = {
+                    number + shift for _, _, law in moves for _, shift in law if number + shift not in self.values
+                }
+                if missing:
+                    pending += missing
+                    waiting[number] = moves
+                    continue
             top: fmpq | None = None
             for _, reward, law in moves:
                 value = reward

@@ -22,6 +22,8 @@ Result = TypeVar("Result")
 # a batch ends at this much estimated work or at this many pieces, some tenths of a second either way
 BATCH_COST = 2_000
 BATCH_ITEMS = 256
+# few pieces travel alone: an estimate knows nothing of a slow policy, and what is in work is what a kill loses
+LEAST_BATCHES = 16
 # how often progress is told while nothing ends, seconds
 HEARTBEAT_S = 0.25
 
@@ -48,10 +50,11 @@ def batches(costs: Sequence[int]) -> tuple[range, ...]:
         Indices of each batch; together all of them, in order.
     """
     out: list[range] = []
+    most = min(BATCH_ITEMS, max(1, len(costs) // LEAST_BATCHES))
     start, load = 0, 0
     for i, cost in enumerate(costs):
         # a large piece never waits behind small ones of its own batch
-        if i > start and (load + cost > BATCH_COST or i - start == BATCH_ITEMS):
+        if i > start and (load + cost > BATCH_COST or i - start == most):
             out.append(range(start, i))
             start, load = i, 0
         load += cost

@@ -143,6 +143,8 @@ def solve(
         return _exact(instance, aged, Method.AGED_BACKWARD_INDUCTION, begun)
     from fairlane.oracle.packing import count_states, lanes_couple
 
+    states: int | None = None
+
     if lanes_couple(instance) or len(instance.requests) > MAX_COMPILED_REQUESTS:
         small = Sweep(instance, which, MAX_RATIONAL_STATES)
     else:
@@ -151,24 +153,27 @@ def solve(
             return _compiled(instance, which, states, exact, max_bytes, threads, on_progress, begun)
         small = Sweep(instance, which, SMALL_STATES)
     small.solve(small.number_of(root), on_progress)
-    return _exact(instance, small, Method.BACKWARD_INDUCTION, begun)
+    return _exact(instance, small, Method.BACKWARD_INDUCTION, begun, states)
 
 
-def _exact(instance: Instance, table: Sweep | AgedSweep, method: Method, begun: float) -> Solution:
+def _exact(
+    instance: Instance, table: Sweep | AgedSweep, method: Method, begun: float, states: int | None = None
+) -> Solution:
     value = table.value_at(initial_state(instance))
-    reached = table.reachable_states()
+    # where the states could be counted beforehand, they are listed only when asked for
+    reached = table.reachable_states() if states is None else None
     lower, upper = enclose(value)
     return Solution(
         value=value,
         lower=lower,
         upper=upper,
         policy=policy_of(instance, table),
-        states=len(reached),
+        states=states if reached is None else len(reached),
         canonical_states=None,
         method=method,
         seconds=time.perf_counter() - begun,
         _table=table,
-        _list_states=lambda: reached,
+        _list_states=table.reachable_states if reached is None else lambda: reached,
     )
 
 
