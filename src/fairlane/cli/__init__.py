@@ -36,7 +36,9 @@ def run(arguments: Sequence[str]) -> int:
         result = build()(list(arguments), prog_name="fairlane", standalone_mode=False)
         sys.stdout.flush()
     except typer.Exit as stop:
-        return int(stop.exit_code)
+        # typer turns an interrupt into a silent exit
+        interrupted = int(stop.exit_code) == EXIT_INTERRUPTED
+        return _say("interrupted", EXIT_INTERRUPTED) if interrupted else int(stop.exit_code)
     except (typer.Abort, KeyboardInterrupt):
         return _say("interrupted", EXIT_INTERRUPTED)
     except usage_error as error:

@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from fairlane.oracle.aged_induction import AgedSweep
-from fairlane.oracle.backward_induction import MAX_TOKENS, Sweep
+from fairlane.oracle.backward_induction import MAX_TOKENS, Sweep, numbers_of
 from fairlane.oracle.plain import Sense
 from fairlane.reference.errors import TooLarge
 from fairlane.reference.instance import Instance
@@ -144,9 +144,12 @@ def solve(
     from fairlane.oracle.packing import count_states, lanes_couple
 
     states: int | None = None
-
     if lanes_couple(instance) or len(instance.requests) > MAX_COMPILED_REQUESTS:
         small = Sweep(instance, which, MAX_RATIONAL_STATES)
+    elif numbers_of(instance) <= SMALL_STATES:
+        # counting beforehand takes longer than solving a tiny instance, whose sweep counts as it goes
+        small = Sweep(instance, which, SMALL_STATES)
+        states = small.count_states()
     else:
         states = count_states(instance)
         if states > SMALL_STATES:
@@ -160,15 +163,18 @@ def _exact(
     instance: Instance, table: Sweep | AgedSweep, method: Method, begun: float, states: int | None = None
 ) -> Solution:
     value = table.value_at(initial_state(instance))
-    # where the states could be counted beforehand, they are listed only when asked for
-    reached = table.reachable_states() if states is None else None
+    reached = table.reachable_states() if isinstance(table, AgedSweep) else None
+    if reached is not None:
+        states = len(reached)
+    elif isinstance(table, Sweep) and states is None:
+        states = table.count_reached(table.number_of(initial_state(instance)))
     lower, upper = enclose(value)
     return Solution(
         value=value,
         lower=lower,
         upper=upper,
         policy=policy_of(instance, table),
-        states=states if reached is None else len(reached),
+        states=states,
         canonical_states=None,
         method=method,
         seconds=time.perf_counter() - begun,
