@@ -89,24 +89,24 @@ def test_optima_are_those_of_the_readable_solver() -> None:
         assert Fraction(optimum.lower) <= optimum.value <= Fraction(optimum.upper)
 
 
-def test_progress_counts_every_instance_and_results_are_told_once() -> None:
+@pytest.mark.parametrize("parallel", [False, True])
+def test_progress_counts_every_instance_and_results_are_told_once(parallel: bool) -> None:
     instances = drawn(30)
-    for opened in (nullcontext(None), process_pool(2)):
-        told: list[tuple[int, int]] = []
-        places: list[int] = []
-        with opened as pool:
-            verdicts = verify_many(
-                instances,
-                ["age-only"],
-                load=load_policy,
-                executor=pool,
-                on_progress=lambda *pair: told.append(pair),
-                on_result=lambda i, _: places.append(i),
-            )
-            assert [v.rows[0].instance for v in verdicts] == instances
-        assert told[-1] == (30, 30)
-        assert told == sorted(told)
-        assert sorted(places) == list(range(30))
+    told: list[tuple[int, int]] = []
+    places: list[int] = []
+    with process_pool(2) if parallel else nullcontext(None) as pool:
+        verdicts = verify_many(
+            instances,
+            ["age-only"],
+            load=load_policy,
+            executor=pool,
+            on_progress=lambda *pair: told.append(pair),
+            on_result=lambda i, _: places.append(i),
+        )
+        assert [v.rows[0].instance for v in verdicts] == instances
+    assert told[-1] == (30, 30)
+    assert told == sorted(told)
+    assert sorted(places) == list(range(30))
 
 
 @pytest.mark.parametrize("parallel", [False, True])
@@ -129,12 +129,16 @@ def test_a_fault_of_a_policy_keeps_its_type_and_names_the_instance(parallel: boo
 def test_a_policy_of_a_module_travels_and_one_that_cannot_is_named() -> None:
     instances = drawn(4)
     here = list(verify_many(instances, {"mine": first_request_first}))
+
+    def local(view: View) -> Decision:
+        return first_request_first(view)
+
     with process_pool(2) as pool:
         assert list(verify_many(instances, {"mine": first_request_first}, executor=pool)) == here
         with pytest.raises(PolicyError, match=r"policy 'mine' cannot be sent to other processes") as caught:
-            verify_many(instances, {"mine": lambda view: first_request_first(view)}, executor=pool)
+            verify_many(instances, {"mine": local}, executor=pool)
     assert "\n" not in str(caught.value)
-    assert list(verify_many(instances, {"mine": lambda view: first_request_first(view)})) == here
+    assert list(verify_many(instances, {"mine": local})) == here
 
 
 def test_a_name_needs_what_loads_it() -> None:

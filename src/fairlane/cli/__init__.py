@@ -36,9 +36,7 @@ def run(arguments: Sequence[str]) -> int:
         result = build()(list(arguments), prog_name="fairlane", standalone_mode=False)
         sys.stdout.flush()
     except typer.Exit as stop:
-        # typer turns an interrupt into a silent exit
-        interrupted = int(stop.exit_code) == EXIT_INTERRUPTED
-        return _say("interrupted", EXIT_INTERRUPTED) if interrupted else int(stop.exit_code)
+        return int(stop.exit_code)
     except (typer.Abort, KeyboardInterrupt):
         return _say("interrupted", EXIT_INTERRUPTED)
     except usage_error as error:
@@ -52,6 +50,9 @@ def run(arguments: Sequence[str]) -> int:
         # the reader of a pipe has gone; nothing more can be said, and the flush at exit must not try
         sys.stdout = None
         return EXIT_FAILED
+    if result == EXIT_INTERRUPTED:
+        # typer turns an interrupt into a silent exit of this status
+        return _say("interrupted", EXIT_INTERRUPTED)
     return result if isinstance(result, int) else EXIT_DONE
 
 

@@ -217,9 +217,7 @@ class Sweep:
                         out.append((Action(g, prefill, decode), gained + value - waited, _joint(filled, law)))
         return out
 
-    def _cohorts(
-        self, rows: list[int], places: list[int], capacity: int, width: int, *, every: bool
-    ) -> _Lanes:
+    def _cohorts(self, rows: list[int], places: list[int], capacity: int, width: int, *, every: bool) -> _Lanes:
         """Decode sets with expected reward and law, each built from the set without its last row."""
         if capacity == 0:
             return [NO_LANES]
