@@ -71,6 +71,7 @@ def executor(
 def _cluster(address: str, policies: Sequence[str]) -> Iterator[Executor]:
     try:
         import distributed
+        from distributed.comm import CommClosedError
     except ImportError:
         raise Unsupported("--cluster needs Dask; install the extra: pip install 'fairlane[cluster]'") from None
     # what goes wrong is told in one line of ours
@@ -84,7 +85,7 @@ def _cluster(address: str, policies: Sequence[str]) -> Iterator[Executor]:
         for file in _modules_here(policies):
             client.upload_file(str(file))
         yield client.get_executor(pure=False)
-    except (distributed.KilledWorker, distributed.comm.CommClosedError) as error:
+    except (distributed.KilledWorker, CommClosedError) as error:
         raise Unsupported(f"the cluster at {address} lost the work: {' '.join(str(error).split())}") from None
     finally:
         client.close(timeout=2)
