@@ -71,7 +71,7 @@ def executor(
 def _cluster(address: str, policies: Sequence[str]) -> Iterator[Executor]:
     try:
         import distributed
-        from distributed.comm import CommClosedError
+        from distributed.comm.core import CommClosedError
     except ImportError:
         raise Unsupported("--cluster needs Dask; install the extra: pip install 'fairlane[cluster]'") from None
     # what goes wrong is told in one line of ours
