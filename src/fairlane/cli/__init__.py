@@ -50,6 +50,9 @@ def run(arguments: Sequence[str]) -> int:
         # the reader of a pipe has gone; nothing more can be said, and the flush at exit must not try
         sys.stdout = None
         return EXIT_FAILED
+    if result == EXIT_INTERRUPTED:
+        # typer turns an interrupt into a silent exit of this status
+        return _say("interrupted", EXIT_INTERRUPTED)
     return result if isinstance(result, int) else EXIT_DONE
 
 
@@ -61,4 +64,9 @@ def _say(message: str, status: int) -> int:
 
 def main() -> None:
     """Entry point of the ``fairlane`` command."""
-    sys.exit(run(sys.argv[1:]))
+    try:
+        status = run(sys.argv[1:])
+    except KeyboardInterrupt:
+        # before the commands were imported, or a second one while the first was being answered
+        status = _say("interrupted", EXIT_INTERRUPTED)
+    sys.exit(status)

@@ -20,7 +20,7 @@ def command(
     """Exact value of a policy, its gap to the optimum, and where it loses."""
     from fairlane.oracle.evaluate import evaluate
     from fairlane.oracle.solve import solve
-    from fairlane.oracle.verify import VerifyRow, loss_to_json, row_to_json
+    from fairlane.oracle.verify import Comparison, VerifyRow, loss_to_json, row_to_json
     from fairlane.reference.codec import load_instance
 
     loaded = load_instance(instance, exact=not inexact)
@@ -30,7 +30,8 @@ def command(
     with output.progress("evaluating") as shown:
         result = evaluate(loaded, rule, solution=solution, on_progress=shown)
     if json:
-        row = VerifyRow(instance=loaded, policy=policy, optimum=result.optimum, evaluation=result, failure=None)
+        compared = Comparison.of(result)
+        row = VerifyRow(instance=loaded, policy=policy, optimum=result.optimum, evaluation=compared, failure=None)
         output.print_json(
             {
                 **row_to_json(row),

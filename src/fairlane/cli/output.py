@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import shlex
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -105,28 +104,49 @@ class Progress:
         self._begun = time.monotonic()
         self._shown = 0.0
         self._visible = False
+        self._count = (0, 0)
+        self._step = ""
+        self._step_begun = self._begun
 
     def __call__(self, done: int, total: int) -> None:
+        self._count = (done, total)
+        self._step = ""
+        self._draw(self._begun, done, total, "")
+
+    def step(self, what: str, done: int, total: int) -> None:
+        """Tell how far a step inside the piece at work has come."""
+        if what != self._step:
+            self._step, self._step_begun = what, time.monotonic()
+        self._draw(self._step_begun, done, total, f"{what}: {done:,} of {total:,}")
+
+    def _draw(self, begun: float, done: int, total: int, step: str) -> None:
         now = time.monotonic()
         if now - self._begun < 2 or now - self._shown < 0.25 or not sys.stderr.isatty():
             return
         self._shown = now
         self._visible = True
-        elapsed = now - self._begun
-        left = elapsed * (total - done) / done if done else math.nan
-        remaining = "" if math.isnan(left) else f", {left:.0f} s left"
-        sys.stderr.write(f"\r\x1b[2K{self._what}: {done:,} of {total:,}{remaining}")
+        pieces, whole = self._count
+        if pieces:
+            # finished pieces say more about the time left than the step at work
+            begun, done, total = self._begun, pieces, whole
+        left = f", {(now - begun) * (total - done) / done:.0f} s left" if done else ""
+        outer = f"{self._what}: {pieces:,} of {whole:,}" if whole else ""
+        text = "; ".join(part for part in (outer, step) if part) + left
+        # a line that wraps could not be wiped
+        text = text[: max(20, shutil.get_terminal_size((80, 24)).columns - 1)]
+        sys.stderr.write(f"\r\x1b[2K{text}")
         sys.stderr.flush()
 
     def close(self) -> None:
-        """Wipe the line."""
+        """Wipe the line; it comes back with the next call."""
         if self._visible:
             sys.stderr.write("\r\x1b[2K")
             sys.stderr.flush()
+            self._visible = False
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Callable[[int, int], None]]:
+def progress(what: str) -> Iterator[Progress]:
     """A progress line for the length of a block."""
     line = Progress(what)
     try:

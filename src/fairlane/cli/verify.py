@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import ExitStack, closing, nullcontext
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,22 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fairlane.cli import output
+from fairlane.cli.workers import executor
 
 if TYPE_CHECKING:
+    from fairlane.cli.journal import Journal
+    from fairlane.oracle.many import Verdict
     from fairlane.oracle.verify import VerifyRow
     from fairlane.reference.instance import Instance
-
-# fewer instances than this are done before worker processes would have started
-FEW_INSTANCES = 4
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Group:
-    """One instance's rows, how many states its optimum took, and why its certificate was rejected, if it was."""
-
-    rows: tuple[VerifyRow, ...]
-    states: str
-    rejected: str | None
+    from fairlane.reference.policy import Policy
 
 
 def command(
@@ -41,7 +32,18 @@ def command(
     max_relative_gap: Annotated[
         str | None, typer.Option("--max-relative-gap", help="Fail (status 1) where a relative gap exceeds this.")
     ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes; the output does not depend on it.")] = 2,
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", "--jobs", min=1, help="Processes, two by default; the output does not depend on it."),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option("--cluster", metavar="ADDRESS", help="Work on the Dask cluster whose scheduler is there."),
+    ] = None,
+    journal: Annotated[
+        Path | None,
+        typer.Option("--journal", help="Keep finished work in this file; with it a run that was stopped goes on."),
+    ] = None,
     inexact: Annotated[bool, typer.Option("--inexact", help="Take priors that sum to 1 within 1e-12.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     html: Annotated[Path | None, typer.Option("--html", help="Write a report with timelines here.")] = None,
@@ -59,18 +61,20 @@ def command(
     terminal = output.console()
     rows: list[VerifyRow] = []
     rejected: list[str] = []
-    with output.progress("verifying") as shown:
-        for done, group in enumerate(_groups(loaded, list(policies), jobs)):
-            rows += group.rows
-            if group.rejected is not None:
-                rejected.append(group.rejected)
+    with output.progress("verifying") as line, ExitStack() as stack:
+        verdicts = stack.enter_context(closing(_verdicts(loaded, policies, workers, cluster, journal, line)))
+        for verdict in verdicts:
+            rows += verdict.rows
+            if verdict.rejected is not None:
+                rejected.append(f"{verdict.rows[0].instance.name}: {verdict.rejected}")
             if not json:
                 from fairlane.cli.tables import verify_table
 
-                verdict = "accepted" if group.rejected is None else "rejected"
-                terminal.print(verify_table(group.rows, f"{group.states}, certificate {verdict}"))
+                line.close()
+                states = f"{verdict.states:,} states" if verdict.states is not None else "exchangeable states merged"
+                accepted = "accepted" if verdict.rejected is None else "rejected"
+                terminal.print(verify_table(verdict.rows, f"{states}, certificate {accepted}"))
                 terminal.print()
-            shown(done + 1, len(loaded))
     exceeded = [row for row in rows if limit is not None and _exceeds(row, limit)]
     failed = [row for row in rows if row.failure is not None]
     if html is not None:
@@ -83,8 +87,8 @@ def command(
         from fairlane.cli.tables import summary_table
 
         terminal.print(summary_table(rows))
-        for line in rejected:
-            terminal.print(f"certificate rejected: {line}")
+        for text in rejected:
+            terminal.print(f"certificate rejected: {text}")
         for row in exceeded:
             terminal.print(f"over {max_relative_gap}: {row.policy} on {row.instance.name}")
         if html is not None:
@@ -93,41 +97,42 @@ def command(
         raise typer.Exit(1)
 
 
-def _groups(instances: Sequence[Instance], policies: list[str], jobs: int) -> Iterator[_Group]:
-    """Groups in the order of the instances, whatever the number of processes."""
-    if jobs == 1 or len(instances) < FEW_INSTANCES:
-        for instance in instances:
-            yield _verify(instance, policies)
-        return
-    from concurrent.futures import ProcessPoolExecutor
+def _verdicts(
+    instances: Sequence[Instance],
+    policies: Mapping[str, Policy],
+    workers: int | None,
+    cluster: str | None,
+    journal: Path | None,
+    line: output.Progress,
+) -> Generator[Verdict, None, None]:
+    """Verdicts in the order of the instances, whoever does the work."""
+    from fairlane.oracle.many import verify_many
+    from fairlane.policies import load_policy
 
-    with ProcessPoolExecutor(max_workers=jobs, initializer=_leave_interrupts_to_the_parent) as pool:
-        try:
-            yield from pool.map(_verify, instances, [policies] * len(instances))
-        except KeyboardInterrupt:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    if journal is None:
+        opened: nullcontext[None] | Journal = nullcontext()
+    else:
+        from fairlane.cli.journal import Journal
 
+        opened = Journal(journal)
+    from fairlane.cli.verify_plan import Plan
 
-def _leave_interrupts_to_the_parent() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _verify(instance: Instance, policies: list[str]) -> _Group:
-    from fairlane.oracle.certificate import certify
-    from fairlane.oracle.solve import solve
-    from fairlane.oracle.verify import verify_instance
-    from fairlane.reference.errors import CertificateRejected
-
-    solution = solve(instance)
-    rejected = None
-    try:
-        certify(instance, solution)
-    except CertificateRejected as error:
-        rejected = f"{instance.name}: {error}"
-    rows = tuple(verify_instance(instance, output.policies_by_name(policies), solution=solution))
-    states = f"{solution.states:,} states" if solution.states is not None else "exchangeable states merged"
-    return _Group(rows=rows, states=states, rejected=rejected)
+    with opened as book:
+        plan = Plan(instances, list(policies), book)
+        with executor(workers, cluster, pieces=len(plan.open), policies=list(policies)) as pool:
+            skipped = len(instances) - len(plan.open)
+            fresh = verify_many(
+                [instances[i] for i in plan.open],
+                list(policies),
+                load=load_policy,
+                executor=pool,
+                only=[plan.missing[i] for i in plan.open],
+                on_progress=lambda done, _: line(done + skipped, len(instances)),
+                on_result=plan.keep,
+                on_step=line.step,
+            )
+            for i in range(len(instances)):
+                yield plan.whole(i, next(fresh) if plan.missing[i] else None)
 
 
 def _exceeds(row: VerifyRow, limit: Fraction) -> bool:

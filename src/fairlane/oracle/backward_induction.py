@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import permutations
+from math import prod
 
 from flint import fmpq
 
@@ -26,6 +27,10 @@ from fairlane.reference.yields import row_outcomes
 MAX_TOKENS = 2_000_000
 
 Law = list[tuple[fmpq, int]]
+# what some lanes hold, with its expected reward and law
+_Lanes = list[tuple[tuple[int, ...], fmpq, Law]]
+
+NO_LANES: tuple[tuple[int, ...], fmpq, Law] = ((), fmpq(0), [(fmpq(1), 0)])
 
 
 def rational(value: Fraction) -> fmpq:
@@ -44,6 +49,11 @@ class _Lane:
 
     reward: fmpq
     law: Law
+
+
+def numbers_of(instance: Instance) -> int:
+    """How many numbers a sweep has for the states of an instance, reachable or not; at once."""
+    return prod(r.prompt + r.limit - (1 if r.prompt else r.generated) + 1 for r in instance.requests)
 
 
 class Sweep:
@@ -70,16 +80,16 @@ class Sweep:
                 f"the exact solver takes at most {MAX_TOKENS:,}"
             )
         self.locals: list[list[LocalState]] = []
-        self.places: list[dict[LocalState, int]] = []
+        # places are arithmetic: prompt tokens consumed, then output from `first` on, the finished one last
+        self.prompts = [request.prompt for request in instance.requests]
+        self.firsts = [1 if request.prompt else request.generated for request in instance.requests]
         self.strides: list[int] = []
         stride = 1
-        for request in instance.requests:
+        for request, first in zip(instance.requests, self.firsts, strict=True):
             chain = [LocalState(p, 0, ZERO, False) for p in range(request.prompt, 0, -1)]
-            first = 1 if request.prompt else request.generated
             chain += [LocalState(0, g, ZERO, False) for g in range(first, request.limit)]
             chain.append(FINISHED)
             self.locals.append(chain)
-            self.places.append({local: k for k, local in enumerate(chain)})
             self.strides.append(stride)
             stride *= len(chain)
         self.size = stride
@@ -90,23 +100,28 @@ class Sweep:
         self.decode_value = rational(prices.decode_value)
         self.time_price = rational(prices.time_price)
         self.weights = [rational(r.weight) for r in instance.requests]
-        self.rates = [[self._waiting_rate(i, local) for local in chain] for i, chain in enumerate(self.locals)]
+        self.rates = [self._waiting_rates(i) for i in range(len(self.locals))]
         self.rows: dict[tuple[int, int, int], _Lane] = {}
         self.fills: dict[tuple[int, int, int], _Lane] = {}
         self.values: dict[int, fmpq] = {self.size - 1: fmpq(0)}
 
-    def _waiting_rate(self, i: int, local: LocalState) -> fmpq:
-        """Cost per ms of one request's waiting."""
-        if local.finished:
-            return fmpq(0)
-        prices, weight = self.instance.objective, self.instance.requests[i].weight
-        first_output = prices.first_output_price if local.prompt else ZERO
-        return rational(weight * (prices.completion_price + first_output))
+    def _waiting_rates(self, i: int) -> list[fmpq]:
+        """Cost per ms of one request's waiting, by local state."""
+        prices = self.instance.objective
+        decoding = self.weights[i] * rational(prices.completion_price)
+        waiting = decoding + self.weights[i] * rational(prices.first_output_price)
+        prompt = self.prompts[i]
+        return [waiting] * prompt + [decoding] * (len(self.locals[i]) - 1 - prompt) + [fmpq(0)]
+
+    def _place(self, i: int, prompt: int, generated: int) -> int:
+        """Where an unfinished local state stands in its chain."""
+        return self.prompts[i] - prompt if prompt else self.prompts[i] + generated - self.firsts[i]
 
     def number_of(self, state: State) -> int:
         """The number of a state; ages are ignored."""
         return sum(
-            self.places[i][FINISHED if local.finished else local._replace(age_ms=ZERO)] * self.strides[i]
+            (len(self.locals[i]) - 1 if local.finished else self._place(i, local.prompt, local.generated))
+            * self.strides[i]
             for i, local in enumerate(state)
         )
 
@@ -130,9 +145,8 @@ class Sweep:
         key = (i, place, width)
         lane = self.rows.get(key)
         if lane is None:
-            local, request = self.locals[i][place], self.instance.requests[i]
-            lane = self.rows[key] = self._published(i, place, local.generated, width, fmpq(0))
-            assert local.prompt == 0, request.id
+            assert place >= self.prompts[i], "a row has no prompt left"
+            lane = self.rows[key] = self._published(i, place, self.locals[i][place].generated, width, fmpq(0))
         return lane
 
     def _fill(self, i: int, place: int, share: int) -> _Lane:
@@ -142,8 +156,7 @@ class Sweep:
             left = self.locals[i][place].prompt - share
             work = self.prefill_value * self.weights[i] * share
             if left:
-                to = self.places[i][LocalState(left, 0, ZERO, False)]
-                lane = _Lane(work, [(fmpq(1), (to - place) * self.strides[i])])
+                lane = _Lane(work, [(fmpq(1), share * self.strides[i])])
             else:
                 # the last prompt token publishes exactly one output token, as a row of width 1 does
                 lane = self._published(i, place, 0, 1, work)
@@ -157,8 +170,8 @@ class Sweep:
         for outcome in row_outcomes(request.acceptance, width, request.length_prior, generated, request.limit):
             probability = rational(outcome.probability)
             reward += probability * value * outcome.n
-            local = FINISHED if outcome.finished else LocalState(0, generated + outcome.n, ZERO, False)
-            law.append((probability, (self.places[i][local] - place) * self.strides[i]))
+            to = len(self.locals[i]) - 1 if outcome.finished else self._place(i, 0, generated + outcome.n)
+            law.append((probability, (to - place) * self.strides[i]))
         return _Lane(reward, law)
 
     def moves(self, number: int, *, every: bool, every_prefill: bool = False) -> list[tuple[Action, fmpq, Law]]:
@@ -177,26 +190,39 @@ class Sweep:
             rate += self.rates[i][place]
             (prompts if local.prompt else rows).append(i)
         out: list[tuple[Action, fmpq, Law]] = []
-        cohorts: dict[tuple[int, int], list[tuple[tuple[int, ...], fmpq, Law]]] = {}
+        cohorts: dict[tuple[int, int], _Lanes] = {}
+        lists: dict[tuple[int, int], _Lanes] = {}
         for g, graph in enumerate(self.graphs):
             capacity = min(graph.decode_capacity, len(rows))
             key = (capacity, graph.width if capacity else 0)
             decodes = cohorts.get(key)
             if decodes is None:
                 decodes = cohorts[key] = self._cohorts(rows, places, capacity, graph.width, every=every)
+            # graphs that differ in nothing but time share their lists
+            shape = (graph.prefill_capacity, graph.prefill_lanes) if prompts and graph.prefill_capacity else (0, 0)
+            prefills = lists.get(shape)
+            if prefills is None:
+                prefills = lists[shape] = (
+                    self._lists(g, prompts, places, every=every or every_prefill) if shape[0] else [NO_LANES]
+                )
             waited = rate * self.durations[g]
-            for prefill, gained, filled in self._lists(g, prompts, places, every=every or every_prefill):
+            for prefill, gained, filled in prefills:
                 for decode, value, law in decodes:
-                    if prefill or decode:
+                    if not prefill:
+                        if decode:
+                            out.append((Action(g, prefill, decode), value - waited, law))
+                    elif not decode:
+                        out.append((Action(g, prefill, decode), gained - waited, filled))
+                    else:
                         out.append((Action(g, prefill, decode), gained + value - waited, _joint(filled, law)))
         return out
 
-    def _cohorts(
-        self, rows: list[int], places: list[int], capacity: int, width: int, *, every: bool
-    ) -> list[tuple[tuple[int, ...], fmpq, Law]]:
+    def _cohorts(self, rows: list[int], places: list[int], capacity: int, width: int, *, every: bool) -> _Lanes:
         """Decode sets with expected reward and law, each built from the set without its last row."""
+        if capacity == 0:
+            return [NO_LANES]
         out: list[tuple[tuple[int, ...], fmpq, Law]] = []
-        level: list[tuple[tuple[int, ...], int, fmpq, Law]] = [((), 0, fmpq(0), [(fmpq(1), 0)])]
+        level: list[tuple[tuple[int, ...], int, fmpq, Law]] = [((), 0, *NO_LANES[1:])]
         for size in range(capacity + 1):
             if every or size == capacity:
                 out += [(members, value, law) for members, _, value, law in level]
@@ -210,17 +236,21 @@ class Sweep:
                     lane = self._row(rows[k], places[rows[k]], width)
                     grown.append(((*members, rows[k]), k + 1, value + lane.reward, _joint(law, lane.law)))
             level = grown
-        return sorted(out, key=lambda row: (len(row[0]), row[0]))
+        # levels come by size, and members in order within one
+        return out
 
-    def _lists(
-        self, g: int, prompts: list[int], places: list[int], *, every: bool
-    ) -> list[tuple[tuple[int, ...], fmpq, Law]]:
+    def _lists(self, g: int, prompts: list[int], places: list[int], *, every: bool) -> _Lanes:
         """Prefill lists with expected reward and law; lists with equal shares once, the empty one first."""
         graph = self.graphs[g]
         out: list[tuple[tuple[int, ...], fmpq, Law]] = []
         lanes = min(graph.prefill_lanes, len(prompts)) if graph.prefill_capacity else 0
         if every or lanes == 0:
-            out.append(((), fmpq(0), [(fmpq(1), 0)]))
+            out.append(NO_LANES)
+        if lanes == 1:
+            for i in prompts:
+                lane = self._fill(i, places[i], min(graph.prefill_capacity, self.prompts[i] - places[i]))
+                out.append(((i,), lane.reward, lane.law))
+            return out
         seen: set[frozenset[tuple[int, int]]] = set()
         for size in range(1, lanes + 1):
             for order in permutations(prompts, size):
@@ -268,6 +298,65 @@ class Sweep:
                         )
         return queue
 
+    def count_states(self) -> int:
+        """Reachable unfinished states where no graph puts two prompts together: the product of the local ones."""
+        widths = {g.width for g in self.graphs if g.decode_capacity}
+        capacities = {g.prefill_capacity for g in self.graphs if g.prefill_capacity}
+        total = 1
+        for i, chain in enumerate(self.locals):
+            stride, prompt = self.strides[i], self.prompts[i]
+            seen = {0}
+            queue = [0]
+            for place in queue:
+                if place < prompt:
+                    lanes = [self._fill(i, place, min(capacity, prompt - place)) for capacity in capacities]
+                elif place < len(chain) - 1:
+                    lanes = [self._row(i, place, width) for width in widths]
+                else:
+                    continue
+                for lane in lanes:
+                    for _, shift in lane.law:
+                        following = place + shift // stride
+                        if following not in seen:
+                            seen.add(following)
+                            queue.append(following)
+            total *= len(seen)
+        return total - 1
+
+    def count_reached(self, root: int) -> int:
+        """Unfinished states that some action sequence reaches, where graphs may put prompts together.
+
+        A cohort leads where its rows and its prefill list lead one after the other, and each of those is legal
+        alone, so single rows and bare lists reach every state.
+
+        Raises
+        ------
+        TooLarge
+            More than ``max_states``.
+        """
+        widths = {g.width for g in self.graphs if g.decode_capacity}
+        shapes = {(g.prefill_capacity, g.prefill_lanes): k for k, g in enumerate(self.graphs) if g.prefill_capacity}
+        final = self.size - 1
+        seen = {root, final}
+        queue = [root]
+        for number in queue:
+            places = self.digits_of(number)
+            prompts = [i for i, place in enumerate(places) if place < self.prompts[i]]
+            rows = [i for i, place in enumerate(places) if self.prompts[i] <= place < len(self.locals[i]) - 1]
+            laws = [self._row(i, places[i], width).law for i in rows for width in widths]
+            laws += [law for g in shapes.values() for _, _, law in self._lists(g, prompts, places, every=True)]
+            for law in laws:
+                for _, shift in law:
+                    if number + shift not in seen:
+                        seen.add(number + shift)
+                        queue.append(number + shift)
+            if len(queue) > self.max_states:
+                raise TooLarge(
+                    f"instance {self.instance.name!r} has more than {self.max_states} states; "
+                    f"the limit is {self.max_states}"
+                )
+        return len(queue)
+
     def _shifts(self, number: int, *, every: bool) -> set[int]:
         return {number + shift for _, _, law in self.moves(number, every=every) for _, shift in law}
 
@@ -276,30 +365,36 @@ class Sweep:
         best = self.sense is Sense.MAX
         # places only grow, and so does the number: falling numbers are a topological order
         every = not best
+        values = self.values
         pending = [root]
+        # moves of states that wait for others, so that they are built once
+        waiting: dict[int, list[tuple[Action, fmpq, Law]]] = {}
         done = 0
         while pending:
             number = pending[-1]
-            if number in self.values:
+            if number in values:
                 pending.pop()
                 continue
-            moves = self.moves(number, every=every)
-            missing = {number + shift for _, _, law in moves for _, shift in law if number + shift not in self.values}
-            if missing:
-                pending += missing
-                continue
+            moves = waiting.pop(number, None)
+            if moves is None:
+                moves = self.moves(number, every=every)
+                missing = {number + shift for _, _, law in moves for _, shift in law if number + shift not in values}
+                if missing:
+                    pending += missing
+                    waiting[number] = moves
+                    continue
             top: fmpq | None = None
             for _, reward, law in moves:
                 value = reward
                 for probability, shift in law:
-                    value += probability * self.values[number + shift]
+                    value += probability * values[number + shift]
                 if top is None or (value > top if best else value < top):
                     top = value
             assert top is not None, "every unfinished request of a checked instance can be served"
-            self.values[number] = top
+            values[number] = top
             pending.pop()
             done += 1
-            if len(self.values) > self.max_states + 1:
+            if len(values) > self.max_states + 1:
                 raise TooLarge(
                     f"instance {self.instance.name!r} has more than {self.max_states} states; "
                     f"the limit is {self.max_states}"

@@ -117,7 +117,13 @@ def _age(age_ms: Fraction) -> int | str:
     return int(age_ms) if age_ms.denominator == 1 else show(age_ms)
 
 
-def certify(instance: Instance, solution: SolvedEpisode, *, sense: Sense = Sense.MAX) -> Checked:
+def certify(
+    instance: Instance,
+    solution: SolvedEpisode,
+    *,
+    sense: Sense = Sense.MAX,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Checked:
     """Have a solution's certificate checked, without a file.
 
     A small solution's own values and actions are checked, a larger one's value with those of a full pass.
@@ -128,7 +134,7 @@ def certify(instance: Instance, solution: SolvedEpisode, *, sense: Sense = Sense
         The independent checker refuses it.
     """
     known = solution.states is not None and solution.states <= SMALL_STATES
-    solved = solution if known else all_values(instance, sense, solution)
+    solved = solution if known else all_values(instance, sense, solution, on_progress)
     text = json.dumps(certificate(instance, solved, sense=sense))
     return check_certificate(parse_json(text, "certificate"), instance)
 

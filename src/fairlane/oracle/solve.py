@@ -18,7 +18,7 @@ from itertools import product
 from typing import Protocol
 
 from fairlane.oracle.aged_induction import AgedSweep
-from fairlane.oracle.backward_induction import MAX_TOKENS, Sweep
+from fairlane.oracle.backward_induction import MAX_TOKENS, Sweep, numbers_of
 from fairlane.oracle.plain import Sense
 from fairlane.reference.errors import TooLarge, Unsupported
 from fairlane.reference.instance import Instance
@@ -152,6 +152,12 @@ def solve(
         return _exact(instance, aged, Method.AGED_BACKWARD_INDUCTION, begun)
     from fairlane.oracle.packing import count_canonical, count_states, lanes_couple
 
+    if numbers_of(instance) <= SMALL_STATES and not lanes_couple(instance):
+        # counting beforehand takes longer than solving a tiny instance, whose sweep counts as it goes
+        tiny = Sweep(instance, which, SMALL_STATES)
+        states = tiny.count_states()
+        tiny.solve(tiny.number_of(root), on_progress)
+        return _exact(instance, tiny, Method.BACKWARD_INDUCTION, begun, states)
     if not lanes_couple(instance) and count_states(instance) > SMALL_STATES:
         try:
             return _compiled(instance, which, exact, max_bytes, threads, on_progress, begun)
@@ -166,21 +172,27 @@ def solve(
     return _exact(instance, small, Method.BACKWARD_INDUCTION, begun)
 
 
-def _exact(instance: Instance, table: Sweep | AgedSweep, method: Method, begun: float) -> Solution:
+def _exact(
+    instance: Instance, table: Sweep | AgedSweep, method: Method, begun: float, states: int | None = None
+) -> Solution:
     value = table.value_at(initial_state(instance))
-    reached = table.reachable_states()
+    reached = table.reachable_states() if isinstance(table, AgedSweep) else None
+    if reached is not None:
+        states = len(reached)
+    elif isinstance(table, Sweep) and states is None:
+        states = table.count_reached(table.number_of(initial_state(instance)))
     lower, upper = enclose(value)
     return Solution(
         value=value,
         lower=lower,
         upper=upper,
         policy=policy_of(instance, table),
-        states=len(reached),
+        states=states,
         canonical_states=None,
         method=method,
         seconds=time.perf_counter() - begun,
         _table=table,
-        _list_states=lambda: reached,
+        _list_states=table.reachable_states if reached is None else lambda: reached,
     )
 
 

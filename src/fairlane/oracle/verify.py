@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -14,18 +14,46 @@ from fairlane.reference.state import Action, State
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """What a row keeps of an evaluation: enough to report, little enough to send and to journal by the thousand."""
+
+    value: Fraction
+    optimum: Fraction
+    first_loss: Loss | None
+
+    @classmethod
+    def of(cls, evaluation: Evaluation) -> Comparison:
+        """The comparison an evaluation makes."""
+        return cls(value=evaluation.value, optimum=evaluation.optimum, first_loss=evaluation.first_loss)
+
+    @property
+    def gap(self) -> Fraction:
+        """Optimum minus value, >= 0."""
+        return self.optimum - self.value
+
+    @property
+    def relative_gap(self) -> Fraction | None:
+        """Gap over the size of the optimum; None where the optimum is 0."""
+        return None if self.optimum == 0 else self.gap / abs(self.optimum)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyRow:
     """One policy on one instance. ``failure`` is set, and ``evaluation`` None, where the policy broke a rule."""
 
     instance: Instance
     policy: str
     optimum: Fraction
-    evaluation: Evaluation | None
+    evaluation: Comparison | None
     failure: str | None
 
 
 def verify_instance(
-    instance: Instance, policies: Mapping[str, object], *, solution: OptimalValues
+    instance: Instance,
+    policies: Mapping[str, object],
+    *,
+    solution: OptimalValues,
+    on_progress: Callable[[int, int], None] | None = None,
 ) -> Iterable[VerifyRow]:
     """Rows of one instance, one a policy, in the mapping's order, each as soon as it is known.
 
@@ -37,6 +65,8 @@ def verify_instance(
         Labels and policy objects.
     solution : OptimalValues
         The solved instance.
+    on_progress : callable or None
+        Called with (situations done, situations known) of each policy in turn.
 
     Yields
     ------
@@ -47,11 +77,12 @@ def verify_instance(
     assert optimum is not None, "verification asks for an exact optimum"
     for label, policy in policies.items():
         try:
-            evaluation = evaluate(instance, policy, solution=solution)
+            evaluation = evaluate(instance, policy, solution=solution, on_progress=on_progress)
         except PolicyError as error:
             yield VerifyRow(instance=instance, policy=label, optimum=optimum, evaluation=None, failure=str(error))
         else:
-            yield VerifyRow(instance=instance, policy=label, optimum=optimum, evaluation=evaluation, failure=None)
+            compared = Comparison.of(evaluation)
+            yield VerifyRow(instance=instance, policy=label, optimum=optimum, evaluation=compared, failure=None)
 
 
 def action_to_json(instance: Instance, action: Action) -> dict[str, object]:
