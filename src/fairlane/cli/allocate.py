@@ -125,6 +125,7 @@ def _print(loaded: AllocationProblem, found: Allocation) -> None:
 
 def _draw(loaded: AllocationProblem, found: Allocation, path: Path) -> None:
     import os
+    import warnings
 
     from fairlane.reference.allocation.picture import draw_allocation
     from fairlane.reference.errors import DataError
@@ -132,7 +133,10 @@ def _draw(loaded: AllocationProblem, found: Allocation, path: Path) -> None:
     figure = draw_allocation(found, request_names=loaded.ids, action_names=_names(loaded))
     temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
     try:
-        figure.savefig(temporary, dpi=150)
+        with warnings.catch_warnings():
+            # a letter that the font lacks is drawn as a box
+            warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+            figure.savefig(temporary, dpi=150)
         os.replace(temporary, path)
     except OSError as error:
         raise DataError(f"{str(path)!r} cannot be written: {error.strerror or error}") from None
