@@ -31,7 +31,12 @@ def command(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Fair rates and time shares, with a certified bound on their loss of utility."""
+    """Fair rates and time shares, with a certified bound on their loss of utility.
+
+    The problem is JSON: "requests" of "id", "token_value" (0) and "fairness_weight" (1), and either "actions" of "name"
+    and "rates" (tokens per ms by request id) or "graphs" of "name", "duration_ms", "decode_capacity", "width",
+    "prefill_capacity". Beside graphs a request with "prompt" > 0 prefills, and another decodes with its "acceptance".
+    """
     from fairlane.reference.allocation import ToleranceTooSmall, fair_allocation, fair_allocation_graphs
     from fairlane.reference.allocation.problem_file import load_allocation_problem
     from fairlane.reference.errors import DataError, Unsupported
