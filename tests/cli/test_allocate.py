@@ -72,12 +72,27 @@ def test_a_plot_is_written(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["problem.json", "shares.svg"]
 
 
+def test_names_that_look_like_markup_or_mathematics_are_shown_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    document = {
+        "requests": [{"id": "[red]a[/blue]"}, {"id": "$\\frac$"}],
+        "actions": [{"name": "[/x]", "rates": {"[red]a[/blue]": 1}}, {"name": "請", "rates": {"$\\frac$": 1}}],
+    }
+    assert run(["allocate", _write(tmp_path, document), "--plot", "shares.png"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert all(name in out for name in ("[red]a[/blue]", "$\\frac$", "[/x]", "請"))
+
+
 @pytest.mark.parametrize(
     ("document", "options", "status", "said"),
     [
         ({**ACTIONS, "actions": ACTIONS["actions"][:1]}, (), 2, "requests[1] ('b') is served by no action"),
         ({**STREAMS, "requests": [{"id": "p", "prompt": 3}]}, (), 2, "requests[0] ('p') is served by no graph"),
         ({"requests": [{"id": "a", "fairness_weight": -1}], "actions": []}, (), 2, "fairness_weight"),
+        ({"requests": [{"id": "\ud800"}], "actions": []}, (), 2, r"a string has \ud800, half of a surrogate pair"),
         (ACTIONS, ("--tolerance", "nan"), 2, "tolerance is nan"),
         (ACTIONS, ("--tolerance", "x"), 2, "--tolerance"),
         (ACTIONS, ("--method", "simplex"), 2, "method is 'simplex'"),

@@ -30,6 +30,19 @@ BASE: dict[str, Any] = {
     "objective": {"decode_value": 16, "time_price": "1/2"},
 }
 
+GRAPH_PROBLEM: dict[str, Any] = {
+    "graphs": [*BASE["graphs"], {"name": "mix", "duration_ms": 3, "prefill_capacity": 2, "decode_capacity": 1}],
+    "requests": [
+        {"id": "a", "prompt": 5, "token_value": "1/2"},
+        {"id": "b", "acceptance": ["1/4", 0.5], "fairness_weight": 2},
+        {"id": "c", "prompt": 0},
+    ],
+}
+ACTION_PROBLEM: dict[str, Any] = {
+    "requests": [{"id": "a", "token_value": "1/2"}, {"id": "b", "fairness_weight": 2}],
+    "actions": [{"name": "x", "rates": {"a": 2}}, {"name": "y", "rates": {"a": "1/3", "b": 0.5}}],
+}
+
 COMMANDS: tuple[tuple[str, ...], ...] = (
     ("solve", "FILE", "--json"),
     ("solve", "FILE", "--worst"),
@@ -37,6 +50,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("verify", "FILE", "--policy", "fixed-value", "--json"),
     ("catalog", "check", "FILE"),
     ("allocate", "FILE", "--json"),
+    ("allocate", "FILE"),
     ("long-run", "FILE", "--json"),
     ("metrics", "FILE"),
     ("export", "FILE", "--format", "drn", "--output", "OUT"),
@@ -67,9 +81,9 @@ def places(document: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 @st.composite
-def documents(draw: st.DrawFn) -> bytes:
-    """BASE with up to three places changed, removed or renamed; sometimes cut short or broken as bytes."""
-    document: Any = json.loads(json.dumps(BASE))
+def documents(draw: st.DrawFn, *bases: dict[str, Any]) -> bytes:
+    """A base with up to three places changed, removed or renamed; sometimes cut short or broken as bytes."""
+    document: Any = json.loads(json.dumps(draw(st.sampled_from(bases))))
     for _ in range(draw(st.integers(0, 3))):
         paths = places(document)
         if not paths:
@@ -109,7 +123,9 @@ def outcome(arguments: Sequence[str]) -> tuple[int, str, str]:
 def test_a_mutated_file_gives_one_line_and_a_documented_status(command: tuple[str, ...], tmp_path: Path) -> None:
     file, target = tmp_path / "x.json", tmp_path / "out"
 
-    @given(documents())
+    bases = (GRAPH_PROBLEM, ACTION_PROBLEM) if command[0] == "allocate" else (BASE,)
+
+    @given(documents(*bases))
     def check(content: bytes) -> None:
         file.write_bytes(content)
         target.unlink(missing_ok=True)

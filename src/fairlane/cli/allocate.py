@@ -31,7 +31,12 @@ def command(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Fair rates and time shares, with a certified bound on their loss of utility."""
+    """Fair rates and time shares, with a certified bound on their loss of utility.
+
+    The problem is JSON: "requests" of "id", "token_value" (0) and "fairness_weight" (1), and either "actions" of "name"
+    and "rates" (tokens per ms by request id) or "graphs" of "name", "duration_ms", "decode_capacity", "width",
+    "prefill_capacity". Beside graphs a request with "prompt" > 0 prefills, and another decodes with its "acceptance".
+    """
     from fairlane.reference.allocation import ToleranceTooSmall, fair_allocation, fair_allocation_graphs
     from fairlane.reference.allocation.problem_file import load_allocation_problem
     from fairlane.reference.errors import DataError, Unsupported
@@ -125,6 +130,7 @@ def _print(loaded: AllocationProblem, found: Allocation) -> None:
 
 def _draw(loaded: AllocationProblem, found: Allocation, path: Path) -> None:
     import os
+    import warnings
 
     from fairlane.reference.allocation.picture import draw_allocation
     from fairlane.reference.errors import DataError
@@ -132,7 +138,10 @@ def _draw(loaded: AllocationProblem, found: Allocation, path: Path) -> None:
     figure = draw_allocation(found, request_names=loaded.ids, action_names=_names(loaded))
     temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
     try:
-        figure.savefig(temporary, dpi=150)
+        with warnings.catch_warnings():
+            # a letter that the font lacks is drawn as a box
+            warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+            figure.savefig(temporary, dpi=150)
         os.replace(temporary, path)
     except OSError as error:
         raise DataError(f"{str(path)!r} cannot be written: {error.strerror or error}") from None

@@ -71,12 +71,15 @@ def percent(value: Fraction | None) -> str:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A terminal to print tables on; 100 columns or more where the output is no terminal."""
+    """A terminal to print tables on; 100 columns or more where the output is no terminal.
+
+    Names come from files, so that square brackets in them are text and no markup.
+    """
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else max(110, shutil.get_terminal_size((110, 24)).columns)
-    return Console(stderr=stderr, width=width, highlight=False, soft_wrap=False)
+    return Console(stderr=stderr, width=width, highlight=False, markup=False, soft_wrap=False)
 
 
 def plain_table(title: str, headings: Sequence[str], *, words: Sequence[str] = (), padding: int = 2) -> Table:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from rich.table import Table
+from rich.text import Text
 
 from fairlane.cli.output import brief, percent
 from fairlane.oracle.evaluate import Evaluation, Loss
@@ -57,7 +58,7 @@ def verify_table(rows: Sequence[VerifyRow], method: str) -> Table:
     table.add_column("first wrong decision", ratio=1)
     for row in rows:
         if row.evaluation is None:
-            table.add_row(row.policy, "failed", "", "", f"[red]{row.failure}[/red]")
+            table.add_row(row.policy, "failed", "", "", Text(row.failure or "", style="red"))
             continue
         style = "green" if row.evaluation.gap == 0 else ""
         table.add_row(

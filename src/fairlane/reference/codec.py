@@ -113,7 +113,18 @@ def parse_json(text: str, where: str) -> object:
         )
     except json.JSONDecodeError as error:
         raise DataError(f"{where}: not JSON: {error.msg} at line {error.lineno} column {error.colno}") from None
+    if "\\u" in text:
+        _check_surrogates(value, where)
     return value
+
+
+def _check_surrogates(value: object, where: str) -> None:
+    """An escape can name half a character, which no output could write."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = f"\\u{ord(error.object[error.start]):04x}"
+        raise DataError(f"{where}: a string has {half}, half of a surrogate pair; need whole characters") from None
 
 
 def _check_depth(text: str, where: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -114,6 +115,8 @@ def as_fraction(value: object, where: str) -> Fraction:
         return Fraction(repr(float(value)))
     if isinstance(value, str):
         return parse_number(value, where)
+    if isinstance(value, Decimal):
+        return parse_number(str(value), where)
     raise InvalidInstance(f"{where} is {found(value)}; need a number")
 
 

@@ -95,11 +95,15 @@ class Catalog:
     graphs: tuple[Graph, ...]
 
     def __init__(self, graphs: Iterable[Graph]) -> None:
+        if not isinstance(graphs, Iterable):
+            raise InvalidInstance(f"graphs is {found(graphs)}; need a list of Graph")
         rows = tuple(graphs)
         if not rows:
             raise InvalidInstance("graphs is empty; need at least one graph")
         seen: dict[str, int] = {}
         for i, graph in enumerate(rows):
+            if not isinstance(graph, Graph):
+                raise InvalidInstance(f"graphs[{i}] is {found(graph)}; need a Graph")
             if graph.name in seen:
                 raise InvalidInstance(
                     f"graphs[{i}].name is {graph.name!r}, already that of graphs[{seen[graph.name]}]; need distinct"

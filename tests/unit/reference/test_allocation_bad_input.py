@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
 import numpy as np
 import pytest
+import scipy.sparse
 from scipy.sparse import csr_array
 
 from fairlane.reference.allocation import (
     ToleranceNotMet,
     ToleranceTooSmall,
+    check_certificate,
+    exact_certificate,
     fair_allocation,
     fair_allocation_graphs,
+    rate_region,
+    support_gap,
 )
 from fairlane.reference.errors import InvalidInstance, Unsupported
 from fairlane.reference.graph import Graph
@@ -36,6 +45,9 @@ FINE = [[1.0, 0.0], [0.0, 1.0]]
         ([[1, 0], [1]], r"rates\[1\] has 1 rates; need 2"),
         ([1, 2], r"rates\[0\] is a int; need a list"),
         (np.ones(3), "1 dimensions; need 2"),
+        (np.ma.masked_greater(np.ones((2, 2)), 5), "rates is a masked array; need every rate"),
+        (csr_array(np.eye(2) * 1j), "rates has numbers of type complex128; need real numbers"),
+        ([{1, 2}], r"rates\[0\] is a set; need a list"),
         ("no table", "rates is 'no table'"),
         ([[1, "x"]], r"rates\[0\]\[1\] is 'x'; need a finite number"),
         ([[1, True]], r"rates\[0\]\[1\] is true"),
@@ -61,6 +73,11 @@ def test_a_bad_table_is_refused_by_name(rates: object, message: str) -> None:
         ({"fairness_weights": [1, INF]}, r"fairness_weights\[1\] is inf"),
         ({"fairness_weights": [1, 1e-200]}, r"fairness_weights\[1\] is 1e-200; need one from 1e-120 to 1e\+120"),
         ({"fairness_weights": 3}, "fairness_weights is a int; need one number a request"),
+        ({"fairness_weights": np.array(3.0)}, "fairness_weights is a ndarray; need one number a request"),
+        ({"token_values": {0.5, 1.5}}, "token_values is a set; need one number a request"),
+        ({"tolerance": "small"}, "tolerance is 'small'; need a number >= 1e-13"),
+        ({"tolerance": None}, "tolerance is None; need a number >= 1e-13"),
+        ({"tolerance": 10**400}, "tolerance is 10.*; need a number >= 1e-13"),
         ({"tolerance": NAN}, "tolerance is nan; need a finite number"),
         ({"tolerance": -1e-9}, "tolerance is -1e-09; need a finite number"),
         ({"method": "simplex"}, "method is 'simplex'; need one of conditional-gradients, interior-point"),
@@ -106,6 +123,67 @@ def test_graph_problems_name_ids_in_errors_of_values_and_weights() -> None:
 def test_a_graph_beyond_the_range_of_rates_is_named() -> None:
     with pytest.raises(InvalidInstance, match=r"graph 'slow' lasts 1e\+130 ms .* need rates from 1e-120"):
         fair_allocation_graphs([Graph(name="slow", duration_ms=10**130, decode_capacity=1)], [_decode("a")])
+
+
+def test_a_capacity_beyond_machine_integers_serves_everybody() -> None:
+    # all three rows in one graph of 2 ms: 1/2 each
+    graph = [Graph(name="wide", duration_ms=2, decode_capacity=10**30)]
+    found = fair_allocation_graphs(graph, [_decode("a"), _decode("b"), _decode("c")])
+    np.testing.assert_allclose(found.rates, 0.5, rtol=1e-12)
+    assert [cohort.requests for cohort in found.cohorts().cohorts] == [(0, 1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("graphs", "requests", "message"),
+    [
+        ([1], [_decode("a")], r"graphs\[0\] is a int; need a Graph"),
+        (None, [_decode("a")], "graphs is null; need a list of Graph"),
+        ([Graph(name="d", duration_ms=1, decode_capacity=1)], ["a"], r"requests\[0\] is 'a'; need a Request"),
+        ([Graph(name="d", duration_ms=1, decode_capacity=1)], _decode("a"), "requests is a Request; need a list"),
+    ],
+)
+def test_what_is_no_graph_or_no_request_is_named(graphs: object, requests: object, message: str) -> None:
+    for function in (fair_allocation_graphs, rate_region):
+        with pytest.raises(InvalidInstance, match=message):
+            function(graphs, requests)  # type: ignore[arg-type]  # wrong on purpose
+
+
+@pytest.mark.parametrize("kind", ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"])
+@pytest.mark.parametrize("container", ["array", "matrix"])
+def test_every_sparse_format_gives_the_dense_answer_and_is_left_alone(kind: str, container: str) -> None:
+    dense = np.array([[2.0, 0, 1], [0, 5, 1], [1, 1, 3]])
+    given: Any = getattr(scipy.sparse, f"{kind}_{container}")(dense)
+    found = fair_allocation(given)
+    np.testing.assert_allclose(found.rates, fair_allocation(dense).rates, rtol=1e-12)
+    check_certificate(exact_certificate(found), given)
+    np.testing.assert_array_equal(given.toarray(), dense)
+
+
+def test_a_sparse_matrix_with_repeats_and_stored_zeros_is_read_and_not_tidied() -> None:
+    # 1 + 2 at (0, 0), a stored 0 at (0, 1)
+    given: Any = csr_array((np.array([1.0, 2.0, 0.0, 4.0]), np.array([0, 0, 1, 1]), np.array([0, 3, 4])), shape=(2, 2))
+    given.data.setflags(write=False)
+    np.testing.assert_allclose(fair_allocation(given).rates, [1.5, 2], rtol=1e-12)
+    assert given.nnz == 4
+
+
+def test_decimals_and_ratios_are_read_exactly() -> None:
+    table = [[Decimal("0.5"), 0], [0, "1/3"]]
+    np.testing.assert_allclose(fair_allocation(table).rates, [1 / 4, 1 / 6], rtol=1e-12)
+    # q = (4, 6): both actions are worth 2, and so is <q, x> = 2
+    assert support_gap(table, [Decimal("0.25"), Fraction(1, 6)]) == 0
+    with pytest.raises(InvalidInstance, match=r"rates\[0\]\[0\] is 'NaN'; need a finite number"):
+        fair_allocation([[Decimal("NaN")]])
+
+
+def test_exact_and_float_gaps_refuse_the_same_tables() -> None:
+    for one in (1, 1.0):
+        with pytest.raises(InvalidInstance, match=r"requests\[1\] is served by no action"):
+            support_gap([[one, 0]], [1, 1])
+    with pytest.raises(InvalidInstance, match=r"rates\[0\] is an object; need a list"):
+        support_gap([{1: 2}], [1])
+    with pytest.raises(InvalidInstance, match=r"rates\[0\]\[1\] is -1 \(action 0, request 1\); need >= 0"):
+        check_certificate(exact_certificate(fair_allocation([[1, 1]])), csr_array(np.array([[1, -1]])))
 
 
 def test_water_filling_says_where_it_does_not_apply() -> None:

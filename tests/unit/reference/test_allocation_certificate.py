@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
 from fairlane.reference.allocation import (
+    AllocationCertificate,
     check_certificate,
     exact_certificate,
     fair_allocation,
@@ -92,8 +95,7 @@ def test_the_checked_gap_bounds_the_true_loss_of_a_bad_allocation() -> None:
     checked = check_certificate(bad, [[1, 0], [0, 1]], tolerance=1)
     true_loss = 2 * np.log(0.5) - np.log(0.25) - np.log(0.75)
     assert float(checked.gap) >= true_loss
-    # the dual value at the optimum's prices u = 2: t = (1/2, 3/2), so the bound is (1/2)^2/(1/2) + (1/2)^2/(3/2) = 2/3;
-    # the gradient's own prices (4, 4/3) give 4 - 2 = 2, which is worse
+    # the dual value at the optimum's prices u = 2: t = (1/2, 3/2), so the bound is (1/2)^2/(1/2) + (1/2)^2/(3/2) = 2/3
     assert checked.gap == Fraction(2, 3)
 
 
@@ -154,6 +156,54 @@ def test_a_corrupted_certificate_is_refused(corruption: str, catalog: Catalog, r
     assert corrupted != sound
     with pytest.raises(CertificateRejected):
         check_certificate(corrupted, catalog, requests)
+
+
+def _mutations(sound: AllocationCertificate) -> Iterator[tuple[str, AllocationCertificate]]:
+    """Every number of a certificate changed by itself, by a hundredth up and down, to 0, and to no rational at all."""
+    for name in ("time_shares", "log_prices"):
+        numbers: tuple[Fraction, ...] = getattr(sound, name)
+        for i, number in enumerate(numbers):
+            step = number / 100 or Fraction(1, 100)
+            for new in (number + step, number - step, -number - 1, float(number), float("nan"), "1", None):
+                changed: Any = {name: (*numbers[:i], new, *numbers[i + 1 :])}
+                yield f"{name}[{i}] {new}", replace(sound, **changed)
+    held = sound.row_shares or ()
+    for k, (g, i, share) in enumerate(held):
+        for row in (
+            (g, i, share * Fraction(101, 100)), (g, i, share * Fraction(99, 100)), (g, i, Fraction(0)), (g, i, -share),
+            (g, i, float(share)), (g, i, float("nan")), (g + 1, i, share), (g, i + 1, share), (-1, i, share),
+            (g, -1, share), (float(g), i, share), (g, i), None,
+        ):  # fmt: skip
+            rows: Any = (*held[:k], row, *held[k + 1 :])
+            yield f"row_shares[{k}] {row}", replace(sound, row_shares=rows)
+
+
+@pytest.mark.parametrize("form", ["graphs", "actions"])
+def test_every_single_number_of_a_certificate_matters(
+    form: str, catalog: Catalog, requests: tuple[Request, ...]
+) -> None:
+    problem: tuple[Any, ...] = (catalog, requests) if form == "graphs" else (IRRATIONAL,)
+    found = fair_allocation_graphs(catalog, requests) if form == "graphs" else fair_allocation(IRRATIONAL)
+    sound = exact_certificate(found)
+    if sound.row_shares is not None:
+        # what an interior point leaves of a share of 0 carries nothing, and a hundredth of it even less
+        sound = replace(sound, row_shares=tuple(row for row in sound.row_shares if row[2] > Fraction(1, 10**12)))
+    check_certificate(sound, *problem)
+    n_mutations = 0
+    for what, corrupted in _mutations(sound):
+        n_mutations += 1
+        try:
+            check_certificate(corrupted, *problem)
+        except CertificateRejected:
+            continue
+        pytest.fail(f"accepted with {what}")
+    assert n_mutations >= (100 if form == "graphs" else 30)
+
+
+@pytest.mark.parametrize("broken", [None, "certificate"])
+def test_what_is_no_certificate_is_refused(broken: object) -> None:
+    with pytest.raises(CertificateRejected, match="need an AllocationCertificate"):
+        check_certificate(broken, IRRATIONAL)  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_prices_of_another_problem_prove_too_little(catalog: Catalog, requests: tuple[Request, ...]) -> None:

@@ -90,6 +90,11 @@ def test_ledgers_are_values() -> None:
         (lambda ledger: deliver(ledger, {"a": -1}), "delivery to 'a' is -1; need >= 0"),
         (lambda ledger: revise(ledger, {"a": -1}), r"rates_per_ms\['a'\] is -1; need >= 0"),
         (lambda ledger: revise(ledger, {"a": 1, "n": 1}, changed_phase=["n"]), "changed_phase names 'n'"),
+        (lambda ledger: revise(ledger, {"a": 1}, changed_phase=["gone"]), "changed_phase names 'gone'"),
+        (lambda ledger: advance(ledger, float("nan")), "now_ms is nan; need a finite number"),
+        (lambda ledger: deliver(ledger, {"a": float("inf")}), "delivery to 'a' is inf; need a finite number"),
+        (lambda ledger: revise(ledger, {"a": float("nan")}), r"rates_per_ms\['a'\] is nan; need a finite number"),
+        (lambda ledger: revise(ledger, {"a": True}), r"rates_per_ms\['a'\] is true; need a number"),
     ],
 )
 def test_a_broken_history_is_refused(broken: object, message: str) -> None:

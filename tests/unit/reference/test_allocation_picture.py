@@ -9,6 +9,7 @@ import pytest
 
 from fairlane.reference.allocation import fair_allocation, fair_allocation_graphs
 from fairlane.reference.allocation.picture import _hull_2d, draw_allocation
+from fairlane.reference.errors import InvalidInstance
 from fairlane.reference.graph import Graph
 from fairlane.reference.request import Request
 
@@ -67,6 +68,20 @@ def test_prompts_and_three_requests_give_a_solid() -> None:
     figure = draw_allocation(found, request_names=["a", "b", "c"], action_names=["p8", "d1"])
     figure.canvas.draw()
     assert figure.axes[0].name == "3d"
+
+
+def test_names_are_text_and_fit() -> None:
+    # dollar signs would be mathematics, and broken mathematics an exception when drawn
+    found = fair_allocation(np.eye(2))
+    names = ["$\\frac$", "x" * 500]
+    figure = draw_allocation(found, request_names=names, action_names=["a\nb", "$^$ $"])
+    figure.canvas.draw()
+    labels = [label.get_text() for label in figure.axes[-1].get_yticklabels()]
+    assert labels[0] == r"\$\frac\$"
+    assert len(labels[1]) < 40
+    assert figure.axes[-2].get_yticklabels()[0].get_text() == "a b"
+    with pytest.raises(InvalidInstance, match="request_names has 1 names; need 2"):
+        draw_allocation(found, request_names=["a"], action_names=["x", "y"])
 
 
 def test_the_hull_leaves_out_inner_and_collinear_points() -> None:

@@ -54,8 +54,10 @@ REQUESTS = [{"id": "a"}, {"id": "b"}]
     ("document", "message"),
     [
         ({}, "problem.requests is missing"),
-        ({"requests": REQUESTS}, 'needs either "actions" or "graphs"'),
-        ({"requests": REQUESTS, "actions": [], "graphs": []}, "and not both"),
+        ({"requests": REQUESTS}, 'neither of "actions" and "graphs"; need one of them'),
+        ({"requests": REQUESTS, "actions": [], "graphs": []}, 'both of "actions" and "graphs"; need one of them'),
+        ({"requests": REQUESTS, "actions": [], "schema": 2}, "schema is 2; need 1"),
+        ({"requests": REQUESTS, "actions": [], "name": 2}, "name is 2; need a string"),
         ({"requests": [], "actions": []}, "requests is empty; need at least one request"),
         ({"requests": [{}], "actions": []}, r"requests\[0\].id is missing"),
         ({"requests": [{"id": 3}], "actions": []}, r"requests\[0\].id is 3; need a non-empty string"),

@@ -23,7 +23,7 @@ from fractions import Fraction
 import numpy as np
 
 from fairlane.reference.allocation.exact_problem import all_exact, exact_problem
-from fairlane.reference.allocation.graph_problem import GraphProblem, read_graph_problem
+from fairlane.reference.allocation.graph_problem import GraphProblem, as_catalog, read_graph_problem, read_requests
 from fairlane.reference.allocation.rate_table import NumbersLike, RateTable, read_numbers, read_table
 from fairlane.reference.allocation.result import FloatArray
 from fairlane.reference.errors import InvalidInstance
@@ -107,16 +107,16 @@ def certified_gap(
 
 def _rates_given(
     rates_or_graphs: RatesOrGraphs, requests: Iterable[Request] | None
-) -> tuple[object, Iterable[Request] | None]:
+) -> tuple[object, tuple[Request, ...] | None]:
     """The two kinds of problem told apart: (table, None) or (catalog, requests)."""
     if isinstance(rates_or_graphs, (RateTable, GraphProblem)):
         return rates_or_graphs, None
     if isinstance(rates_or_graphs, tuple) and len(rates_or_graphs) == 2 and isinstance(rates_or_graphs[0], Catalog):
-        return rates_or_graphs
+        return rates_or_graphs[0], read_requests(rates_or_graphs[1])
+    if requests is not None:
+        return as_catalog(rates_or_graphs), read_requests(requests)
     if isinstance(rates_or_graphs, Catalog):
-        if requests is None:
-            raise InvalidInstance("requests is missing; need the requests beside a catalog")
-        return rates_or_graphs, requests
+        raise InvalidInstance("requests is missing; need the requests beside a catalog")
     return rates_or_graphs, None
 
 
@@ -132,14 +132,14 @@ def supporting_direction(
 
     Parameters
     ----------
-    rates_or_graphs : table, Catalog, or (Catalog, requests)
+    rates_or_graphs : table, Catalog, iterable of Graph, or (Catalog, requests)
         Rates of explicit actions, shape (n_actions, n_requests), in tokens per millisecond; or graphs.
     x : sequence of numbers
         Rates in tokens per millisecond, > 0.
     token_values, fairness_weights : sequence of numbers or None
         v (0 where left out) and f (1 where left out).
     requests : iterable of Request or None
-        Needed beside a bare Catalog.
+        Needed beside graphs, and refused beside rates.
 
     Returns
     -------
@@ -163,7 +163,6 @@ def _direction(
 ) -> tuple[SupportingDirection, Real]:
     """The supporting direction and <q, x> = <v, x> + sum f."""
     table, rows = _rates_given(rates_or_graphs, requests)
-    rows = tuple(rows) if rows is not None else None
     if not all_exact(table, x, token_values, fairness_weights):
         return _float_direction(table, rows, x, token_values, fairness_weights)
     problem = exact_problem(table, rows, token_values=token_values, fairness_weights=fairness_weights)

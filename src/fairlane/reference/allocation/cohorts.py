@@ -32,7 +32,7 @@ from fairlane.reference.allocation.graph_problem import GraphProblem
 from fairlane.reference.allocation.rate_table import RateTable
 from fairlane.reference.allocation.result import Allocation, FloatArray, GraphAllocation, frozen
 from fairlane.reference.errors import InvalidInstance
-from fairlane.reference.exact import Real, as_fraction, show
+from fairlane.reference.exact import Real, as_fraction, found, show
 
 UNITS = 1 << 160
 # lengths this close (relative to the graph's) to a whole number of rows are rounding, not idle rows
@@ -133,6 +133,8 @@ def action_cohorts(allocation: Allocation, durations_ms: Sequence[Real] | None) 
     table = allocation.problem
     assert isinstance(table, RateTable)
     n_actions = allocation.time_shares.size
+    if durations_ms is not None and not isinstance(durations_ms, Iterable):
+        raise InvalidInstance(f"durations_ms is {found(durations_ms)}; need one number an action")
     given = (1,) * n_actions if durations_ms is None else tuple(durations_ms)
     if len(given) != n_actions:
         raise InvalidInstance(f"durations_ms has {len(given)} numbers; need {n_actions}, one an action")

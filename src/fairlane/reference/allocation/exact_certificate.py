@@ -14,11 +14,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from fairlane.reference.allocation.certificate import certified_gap
 from fairlane.reference.allocation.exact_problem import ExactProblem, exact_problem
+from fairlane.reference.allocation.graph_problem import as_catalog, read_requests
 from fairlane.reference.allocation.rate_table import NumbersLike
 from fairlane.reference.allocation.result import Allocation, FloatArray, GraphAllocation
 from fairlane.reference.errors import CertificateRejected, InvalidInstance
-from fairlane.reference.exact import as_fraction, show
+from fairlane.reference.exact import as_fraction, found, show
 from fairlane.reference.request import Request
 
 # shares are whole multiples of this, far below any share that a rate depends on
@@ -73,8 +75,16 @@ def exact_certificate(allocation: Allocation) -> AllocationCertificate:
     return AllocationCertificate(
         time_shares=tuple(share * SHARE_UNIT for share in shares),
         row_shares=held,
-        log_prices=tuple(Fraction(u) for u in allocation.log_prices.tolist()),
+        log_prices=tuple(Fraction(u) for u in _better_prices(allocation).tolist()),
     )
+
+
+def _better_prices(allocation: Allocation) -> FloatArray:
+    """The solver's prices, or those of the gradient where they prove at least as much."""
+    of_gradient = certified_gap(allocation.problem, allocation.rates, None)[0]
+    if of_gradient > allocation.gap:
+        return allocation.log_prices
+    return allocation.problem.fairness_weights / allocation.rates
 
 
 def _units(value: float) -> int:
@@ -123,7 +133,7 @@ def check_certificate(
     ----------
     certificate : AllocationCertificate
         The claim.
-    rates_or_graphs : table or Catalog
+    rates_or_graphs : table, Catalog, or iterable of Graph
         The problem as it was given to the solver; floats are read by their shortest decimal text.
     requests : iterable of Request or None
         Needed beside a Catalog.
@@ -144,7 +154,10 @@ def check_certificate(
     InvalidInstance
         The problem itself is outside its domain.
     """
-    rows = None if requests is None else tuple(requests)
+    rows = None
+    if requests is not None:
+        rows, rates_or_graphs = read_requests(requests), as_catalog(rates_or_graphs)
+    _check_exact(certificate)
     problem = exact_problem(rates_or_graphs, rows, token_values=token_values, fairness_weights=fairness_weights)
     limit = as_fraction(tolerance, "tolerance")
     if limit < 0:
@@ -159,11 +172,35 @@ def check_certificate(
             raise CertificateRejected(f"log_prices[{i}] is {show(u)}; need > 0")
     gap = _bound(problem, rates, certificate.log_prices)
     if gap > limit * scale:
-        # the gradient's own prices are the other certificate
-        gap = min(gap, _bound(problem, rates, [f / x for f, x in zip(weights, rates, strict=True)]))
-    if gap > limit * scale:
         raise CertificateRejected(f"relative gap is about {float(gap / scale):.3g}; need <= {float(limit):.3g}")
     return CheckedGap(gap=gap, relative_gap=gap / scale, rates=rates)
+
+
+def _check_exact(certificate: AllocationCertificate) -> None:
+    """Every number is a rational: a NaN among them would pass every comparison that asks for a violation."""
+    if not isinstance(certificate, AllocationCertificate):
+        raise CertificateRejected(f"certificate is {found(certificate)}; need an AllocationCertificate")
+    for name in ("time_shares", "log_prices"):
+        numbers = getattr(certificate, name)
+        if not isinstance(numbers, tuple):
+            raise CertificateRejected(f"{name} is {found(numbers)}; need a tuple of rationals")
+        for i, number in enumerate(numbers):
+            if type(number) not in (int, Fraction):
+                raise CertificateRejected(f"{name}[{i}] is {found(number)}; need a rational")
+    held = certificate.row_shares
+    if held is None:
+        return
+    if not isinstance(held, tuple):
+        raise CertificateRejected(f"row_shares is {found(held)}; need a tuple of (graph, request, share)")
+    for i, row in enumerate(held):
+        if not (
+            isinstance(row, tuple)
+            and len(row) == 3
+            and type(row[0]) is int
+            and type(row[1]) is int
+            and type(row[2]) in (int, Fraction)
+        ):
+            raise CertificateRejected(f"row_shares[{i}] is {found(row)}; need (graph, request, rational share)")
 
 
 def _bound(problem: ExactProblem, rates: Sequence[Fraction], log_prices: Sequence[Fraction]) -> Fraction:
@@ -186,6 +223,8 @@ def _attained(problem: ExactProblem, certificate: AllocationCertificate) -> tupl
         raise CertificateRejected(f"time_shares sum to about {float(sum(shares))!r}; need exactly 1")
     rates = [Fraction(0)] * len(problem.token_values)
     if problem.capacities is None:
+        if certificate.row_shares is not None:
+            raise CertificateRejected("row_shares are given; need None beside explicit actions")
         for share, row in zip(shares, problem.rows, strict=True):
             if share:
                 for i, rate in row:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from fairlane.reference.allocation.graph_problem import GraphProblem
-from fairlane.reference.allocation.rate_table import NumbersLike, RateTable
+from fairlane.reference.allocation.rate_table import NO_SEQUENCE, NumbersLike, RateTable
 from fairlane.reference.errors import InvalidInstance
 from fairlane.reference.exact import JsonNumber, as_fraction, found, show
 from fairlane.reference.graph import Catalog
@@ -128,6 +129,12 @@ def exact_problem(
             raise InvalidInstance("requests is missing; need the requests beside a catalog")
         return _exact_graphs(rates, requests, token_values, fairness_weights)
     rows, n_requests = _exact_rows(rates)
+    served = {i for row in rows for i, _ in row}
+    if len(served) < n_requests:
+        missed = next(i for i in range(n_requests) if i not in served)
+        raise InvalidInstance(
+            f"requests[{missed}] is served by no action: rates[:, {missed}] is 0 throughout; need a positive rate"
+        )
     return ExactProblem(
         rows=rows,
         capacities=None,
@@ -164,29 +171,40 @@ def _exact_rows(rates: object) -> tuple[tuple[SparseRow, ...], int]:
     to_csr = getattr(rates, "tocsr", None)
     rows: list[SparseRow] = []
     if to_csr is not None:
-        sparse = to_csr()
+        from scipy.sparse import csr_array
+
+        sparse: Any = csr_array(to_csr(), copy=True)
+        if sparse.ndim != 2 or sparse.dtype.kind not in "fiub":
+            raise InvalidInstance(f"rates is {sparse.ndim}-dimensional of {sparse.dtype}; need 2 dimensions of numbers")
+        sparse.sum_duplicates()
         for a in range(sparse.shape[0]):
             span = slice(sparse.indptr[a], sparse.indptr[a + 1])
             pairs = zip(sparse.indices[span].tolist(), sparse.data[span].tolist(), strict=True)
-            rows.append(tuple((i, as_fraction(y, f"rates[{a}][{i}]")) for i, y in pairs if y != 0))
+            rows.append(tuple((i, _rate(y, a, i)) for i, y in pairs if y != 0))
         return tuple(rows), int(sparse.shape[1])
-    if isinstance(rates, (str, bytes)) or not isinstance(rates, (Iterable, np.ndarray)):
+    if isinstance(rates, NO_SEQUENCE) or not isinstance(rates, (Iterable, np.ndarray)):
         raise InvalidInstance(f"rates is {found(rates)}; need one row an action and one column a request")
     width = -1
     for a, row in enumerate(rates):
-        if isinstance(row, (str, bytes)) or not isinstance(row, Iterable):
+        if isinstance(row, NO_SEQUENCE) or not isinstance(row, Iterable):
             raise InvalidInstance(f"rates[{a}] is {found(row)}; need a list with one rate a request")
-        values = [_exact_number(y, f"rates[{a}][{i}]") for i, y in enumerate(row)]
+        values = [_rate(y, a, i) for i, y in enumerate(row)]
         if width not in (-1, len(values)):
             raise InvalidInstance(f"rates[{a}] has {len(values)} rates; need {width}, as in rates[0]")
         width = len(values)
-        for i, value in enumerate(values):
-            if value < 0:
-                raise InvalidInstance(f"rates[{a}][{i}] is {show(value)} (action {a}, request {i}); need >= 0")
         rows.append(tuple((i, y) for i, y in enumerate(values) if y))
     if width < 1:
         raise InvalidInstance("rates is empty; need at least one action and one request")
     return tuple(rows), width
+
+
+def _rate(value: object, action: int, request: int) -> Fraction:
+    rate = _exact_number(value, f"rates[{action}][{request}]")
+    if rate < 0:
+        raise InvalidInstance(
+            f"rates[{action}][{request}] is {show(rate)} (action {action}, request {request}); need >= 0"
+        )
+    return rate
 
 
 def _exact_number(value: object, where: str) -> Fraction:
@@ -211,7 +229,7 @@ def _numbers(
         if unknown:
             raise InvalidInstance(f"{name} has the key {found(unknown[0])}; need ids of requests")
         values = [_exact_number(numbers.get(key, default), f"{name}[{key!r}]") for key in ids]
-    elif isinstance(numbers, (str, bytes)) or not isinstance(numbers, (Iterable, np.ndarray)):
+    elif isinstance(numbers, NO_SEQUENCE) or not isinstance(numbers, (Iterable, np.ndarray)):
         raise InvalidInstance(f"{name} is {found(numbers)}; need one number a request")
     else:
         values = [_exact_number(value, f"{name}[{i}]") for i, value in enumerate(numbers)]

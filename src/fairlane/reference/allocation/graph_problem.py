@@ -16,6 +16,7 @@ import numpy as np
 from fairlane.reference.allocation.rate_table import NumbersLike, read_numbers
 from fairlane.reference.allocation.result import LEAST_SIZE, MOST_SIZE, FloatArray, IntArray, frozen
 from fairlane.reference.errors import InvalidInstance
+from fairlane.reference.exact import found
 from fairlane.reference.graph import Catalog, Graph
 from fairlane.reference.request import Request
 
@@ -35,7 +36,7 @@ class GraphProblem:
     decode_rates : ndarray of float64, shape (n_graphs, n_decode)
         D_i(k_g) / T_g, 0 where the graph has no decode row.
     decode_rows : ndarray of int64, shape (n_graphs,)
-        B_g.
+        B_g, where it exceeds the number of streams that number.
     prefill_rates : ndarray of float64, shape (n_graphs,)
         C_g / T_g.
     token_values, fairness_weights : ndarray of float64, shape (n_requests,)
@@ -72,8 +73,8 @@ def read_graph_problem(
     InvalidInstance
         No request, duplicate ids, a request that no graph serves, or values and weights outside their domain.
     """
-    graphs = catalog if isinstance(catalog, Catalog) else Catalog(catalog)
-    rows = tuple(requests)
+    graphs = as_catalog(catalog)
+    rows = read_requests(requests)
     if not rows:
         raise InvalidInstance("requests is empty; need at least one request")
     ids = tuple(request.id for request in rows)
@@ -87,7 +88,9 @@ def read_graph_problem(
                 )
             seen[request_id] = i
     decoding = np.array([request.prompt == 0 for request in rows])
-    decode_rows = np.array([graph.decode_capacity for graph in graphs], dtype=np.int64)
+    # more rows than streams serve nobody more, and a capacity can be beyond any machine integer
+    most_rows = max(1, int(decoding.sum()))
+    decode_rows = np.array([min(graph.decode_capacity, most_rows) for graph in graphs], dtype=np.int64)
     prefill_rates = np.array([graph.prefill_capacity * _speed(graph) for graph in graphs])
     for mask, able, need in (
         (decoding, bool(decode_rows.any()), "decode_capacity"),
@@ -111,6 +114,34 @@ def read_graph_problem(
         token_values=read_numbers(token_values, "token_values", n, default=0.0, ids=ids),
         fairness_weights=read_numbers(fairness_weights, "fairness_weights", n, default=1.0, positive=True, ids=ids),
     )
+
+
+def as_catalog(graphs: object) -> Catalog:
+    """A catalog from one or from its graphs.
+
+    Raises
+    ------
+    InvalidInstance
+        Something else, such as a table of rates.
+    """
+    return graphs if isinstance(graphs, Catalog) else Catalog(graphs)  # type: ignore[arg-type]  # it checks
+
+
+def read_requests(requests: object) -> tuple[Request, ...]:
+    """Requests from an iterable of them.
+
+    Raises
+    ------
+    InvalidInstance
+        No iterable, or something in it is no Request.
+    """
+    if not isinstance(requests, Iterable):
+        raise InvalidInstance(f"requests is {found(requests)}; need a list of Request")
+    rows = tuple(requests)
+    for i, request in enumerate(rows):
+        if not isinstance(request, Request):
+            raise InvalidInstance(f"requests[{i}] is {found(request)}; need a Request")
+    return rows
 
 
 def _speed(graph: Graph) -> float:

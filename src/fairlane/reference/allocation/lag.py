@@ -22,11 +22,15 @@ requests at once when tokens per graph vary, or trail it on all when it wastes r
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
 
 from fairlane.reference.errors import InvalidInstance
-from fairlane.reference.exact import Real
+from fairlane.reference.exact import Real, found
 from fairlane.reference.graph import Catalog
 from fairlane.reference.request import Request
 
@@ -78,8 +82,23 @@ class LagLedger:
 
 
 def open_ledger(now_ms: Real = 0) -> LagLedger:
-    """A ledger without requests."""
+    """A ledger without requests.
+
+    Raises
+    ------
+    InvalidInstance
+        The instant is no finite number.
+    """
+    _check_finite(now_ms, "now_ms")
     return LagLedger(now_ms=now_ms, open={}, closed={})
+
+
+def _check_finite(number: Real, where: str) -> None:
+    # a NaN would pass every check of a sign and spoil every account after it
+    if isinstance(number, bool) or not isinstance(number, (int, float, Fraction, np.integer, np.floating)):
+        raise InvalidInstance(f"{where} is {found(number)}; need a number")
+    if isinstance(number, (float, np.floating)) and not math.isfinite(number):
+        raise InvalidInstance(f"{where} is {number}; need a finite number")
 
 
 def advance(ledger: LagLedger, now_ms: Real) -> LagLedger:
@@ -88,8 +107,9 @@ def advance(ledger: LagLedger, now_ms: Real) -> LagLedger:
     Raises
     ------
     InvalidInstance
-        The instant lies in the past.
+        The instant lies in the past, or is no finite number.
     """
+    _check_finite(now_ms, "now_ms")
     passed = now_ms - ledger.now_ms
     if passed < 0:
         raise InvalidInstance(f"now_ms is {now_ms}; need >= {ledger.now_ms}, the ledger's instant")
@@ -106,12 +126,13 @@ def deliver(ledger: LagLedger, tokens: Mapping[str, Real]) -> LagLedger:
     Raises
     ------
     InvalidInstance
-        A request that is not in the ledger, or a negative count.
+        A request that is not in the ledger, or a count that is negative or not finite.
     """
     accounts = dict(ledger.open)
     for request_id, count in tokens.items():
         if request_id not in accounts:
             raise InvalidInstance(f"delivery names {request_id!r}; need a request in the ledger")
+        _check_finite(count, f"delivery to {request_id!r}")
         if count < 0:
             raise InvalidInstance(f"delivery to {request_id!r} is {count}; need >= 0")
         accounts[request_id] = replace(accounts[request_id], tokens=accounts[request_id].tokens - count)
@@ -134,18 +155,18 @@ def revise(ledger: LagLedger, rates_per_ms: Mapping[str, Real], *, changed_phase
     Raises
     ------
     InvalidInstance
-        A negative rate, or a phase change of a request that was not there.
+        A rate that is negative or not finite, or a phase change of a request that was not there.
     """
     accounts: dict[str, Lag] = {}
+    strangers = [name for name in changed_phase if name not in ledger.open]
+    if strangers:
+        raise InvalidInstance(f"changed_phase names {strangers[0]!r}, which was not in the ledger; need one that was")
     for request_id, rate in rates_per_ms.items():
+        _check_finite(rate, f"rates_per_ms[{request_id!r}]")
         if rate < 0:
             raise InvalidInstance(f"rates_per_ms[{request_id!r}] is {rate}; need >= 0")
         old = ledger.open.get(request_id)
         if old is None:
-            if request_id in changed_phase:
-                raise InvalidInstance(
-                    f"changed_phase names {request_id!r}, which was not in the ledger; need one that was"
-                )
             accounts[request_id] = Lag(tokens=0, rate_per_ms=rate, last_rate_per_ms=rate, largest_tokens=0)
         elif request_id in changed_phase:
             tokens = old.owed_ms * rate

@@ -10,6 +10,7 @@ import numpy as np
 from fairlane.reference.allocation.graph_problem import GraphProblem
 from fairlane.reference.allocation.rate_table import RateTable
 from fairlane.reference.allocation.result import Allocation, FloatArray
+from fairlane.reference.errors import InvalidInstance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +22,7 @@ ACTION = "#274c77"
 OPTIMUM = "#c8553d"
 SUPPORT = "#5b5b5b"
 MOST_BARS = 24
+LONGEST_LABEL = 32
 
 
 def draw_allocation(allocation: Allocation, *, request_names: Sequence[str], action_names: Sequence[str]) -> Figure:
@@ -37,10 +39,17 @@ def draw_allocation(allocation: Allocation, *, request_names: Sequence[str], act
     -------
     matplotlib Figure
         Not shown and not saved.
+
+    Raises
+    ------
+    InvalidInstance
+        A wrong number of names.
     """
     from matplotlib.figure import Figure
 
     n = allocation.rates.size
+    request_names = _labels(request_names, n, "request_names")
+    action_names = _labels(action_names, allocation.time_shares.size, "action_names")
     with_region = n in (2, 3)
     figure = Figure(figsize=(13 if with_region else 10, 5.2), layout="constrained")
     grid = figure.add_gridspec(2, 2 if with_region else 1, width_ratios=[1.25, 1] if with_region else [1])
@@ -57,6 +66,15 @@ def draw_allocation(allocation: Allocation, *, request_names: Sequence[str], act
     )
     draw_bars(figure.add_subplot(grid[1, last]), allocation.rates, request_names, "Fair rates", "tokens per ms")
     return figure
+
+
+def _labels(names: Sequence[str], count: int, what: str) -> list[str]:
+    """Names as one line of text each: no mathematics between dollar signs, and no wider than the panels allow."""
+    if len(names) != count:
+        raise InvalidInstance(f"{what} has {len(names)} names; need {count}")
+    lines = [" ".join(str(name).split()) for name in names]
+    cut = [line if len(line) <= LONGEST_LABEL else line[: LONGEST_LABEL - 1] + "…" for line in lines]
+    return [line.replace("$", r"\$") for line in cut]
 
 
 def draw_bars(axes: Any, numbers: FloatArray, names: Sequence[str], title: str, unit: str) -> None:
@@ -94,7 +112,8 @@ def draw_region(
         axes.set_xlim(0, top[0])
         axes.set_ylim(0, top[1])
         axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(loc="upper right", fontsize=8, framealpha=0.9)
+        # below the axes: any corner inside them can be where the optimum is
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=4, fontsize=8, frameon=False)
     else:
         _region_3d(axes, points, x, q, top)
         axes.set_zlabel(f"{request_names[2]} (tokens per ms)")
@@ -140,7 +159,7 @@ def _region_2d(axes: Any, points: FloatArray, labels: list[str], x: FloatArray, 
     level = float(q @ x)
     line = np.array([0, level / q[0]])
     axes.plot(
-        line, (level - q[0] * line) / q[1], "--", color=SUPPORT, linewidth=1.1, label="supporting line  q·x = q·x*"
+        line, (level - q[0] * line) / q[1], "--", color=OPTIMUM, linewidth=1.6, label="supporting line  q·x = q·x*"
     )
     axes.scatter(*x, s=110, marker="*", color=OPTIMUM, zorder=4, label="fair optimum x*")
     axes.annotate(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fairlane.reference.codec import PathLike, catalog_from_json, need_list, need_object, read_json
+from fairlane.reference.codec import SCHEMA, PathLike, catalog_from_json, need_list, need_object, read_json
 from fairlane.reference.errors import InvalidInstance
 from fairlane.reference.exact import JsonNumber, as_fraction, as_integer, found, show
 from fairlane.reference.graph import Catalog
@@ -75,7 +75,13 @@ def allocation_problem_from_json(value: object) -> AllocationProblem:
     """
     top = need_object(value, "problem", fields=PROBLEM_FIELDS, required=("requests",))
     if ("actions" in top) == ("graphs" in top):
-        raise InvalidInstance('problem needs either "actions" or "graphs", and not both')
+        both = "both" if "actions" in top else "neither"
+        raise InvalidInstance(f'problem has {both} of "actions" and "graphs"; need one of them')
+    for key in ("name", "description", "source"):
+        if key in top and not isinstance(top[key], str):
+            raise InvalidInstance(f"{key} is {found(top[key])}; need a string")
+    if "schema" in top and top["schema"] != JsonNumber(str(SCHEMA)):
+        raise InvalidInstance(f"schema is {found(top['schema'])}; need {SCHEMA}")
     rows = [
         need_object(row, f"requests[{i}]", fields=REQUEST_FIELDS, required=("id",))
         for i, row in enumerate(need_list(top["requests"], "requests"))

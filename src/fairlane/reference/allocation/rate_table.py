@@ -6,7 +6,9 @@ A row is an action, a column a request; entry y_i(a) is the useful tokens per mi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -19,8 +21,15 @@ from fairlane.reference.exact import Real, as_fraction, found
 
 # one number a request
 NumbersLike = (
-    npt.NDArray[np.generic] | Sequence[Real | str] | Sequence[Fraction] | Sequence[float] | Mapping[str, Real | str]
+    npt.NDArray[np.generic]
+    | Sequence[Real | str | Decimal]
+    | Sequence[Fraction]
+    | Sequence[float]
+    | Mapping[str, Real | str | Decimal]
 )
+
+# they can be iterated over, but have no order of requests
+NO_SEQUENCE = (str, bytes, Mapping, AbstractSet)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -84,7 +93,11 @@ def _read_matrix(rates: object) -> Any:
     if to_csr is not None:
         from scipy.sparse import csr_array
 
-        sparse: Any = csr_array(to_csr(), dtype=np.float64)
+        given: Any = to_csr()
+        if given.dtype.kind not in "fiub":
+            raise InvalidInstance(f"rates has numbers of type {given.dtype}; need real numbers")
+        # what follows works in place, and the caller's matrix is the caller's
+        sparse: Any = csr_array(given, dtype=np.float64, copy=True)
         sparse.sum_duplicates()
         _check_shape(sparse.shape)
         bad = ~((sparse.data >= 0) & (sparse.data <= MOST_SIZE))
@@ -104,14 +117,16 @@ def _read_matrix(rates: object) -> Any:
 
 
 def _as_floats(rates: object) -> FloatArray:
+    if isinstance(rates, np.ma.MaskedArray):
+        raise InvalidInstance("rates is a masked array; need every rate, such as `rates.filled(0)`")
     if isinstance(rates, np.ndarray) and rates.dtype.kind in "fiu":
         return np.ascontiguousarray(rates, dtype=np.float64)
-    if isinstance(rates, (str, bytes, Mapping)) or not isinstance(rates, Iterable):
+    if isinstance(rates, NO_SEQUENCE) or not isinstance(rates, Iterable):
         raise InvalidInstance(f"rates is {found(rates)}; need one row an action and one column a request")
     rows: list[list[float]] = []
     width = -1
     for action, row in enumerate(rates):
-        if isinstance(row, (str, bytes, Mapping)) or not isinstance(row, Iterable):
+        if isinstance(row, NO_SEQUENCE) or not isinstance(row, Iterable):
             raise InvalidInstance(f"rates[{action}] is {found(row)}; need a list with one rate a request")
         values = [_one_float(value, f"rates[{action}][{request}]") for request, value in enumerate(row)]
         if width not in (-1, len(values)):
@@ -175,9 +190,11 @@ def read_numbers(
             if key not in place:
                 raise InvalidInstance(f"{name} has the key {found(key)}; need ids of requests")
             values[place[key]] = _one_float(value, f"{name}[{key!r}]")
-    elif isinstance(numbers, np.ndarray) and numbers.dtype.kind in "fiu":
+    elif isinstance(numbers, np.ma.MaskedArray):
+        raise InvalidInstance(f"{name} is a masked array; need one number a request")
+    elif isinstance(numbers, np.ndarray) and numbers.dtype.kind in "fiu" and numbers.ndim:
         values = np.array(numbers, dtype=np.float64)
-    elif isinstance(numbers, (str, bytes)) or not isinstance(numbers, Iterable):
+    elif isinstance(numbers, NO_SEQUENCE) or not isinstance(numbers, Iterable) or getattr(numbers, "ndim", 1) == 0:
         raise InvalidInstance(f"{name} is {found(numbers)}; need one number a request")
     else:
         values = np.array([_one_float(value, f"{name}[{i}]") for i, value in enumerate(numbers)], dtype=np.float64)

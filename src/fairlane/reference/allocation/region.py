@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from fairlane.reference.allocation.graph_problem import GraphProblem, read_graph_problem
+from fairlane.reference.allocation.graph_problem import GraphProblem, as_catalog, read_graph_problem
 from fairlane.reference.allocation.rate_table import RateTable, read_table
 from fairlane.reference.allocation.result import FloatArray
 from fairlane.reference.errors import InvalidInstance, Unsupported
@@ -57,10 +57,10 @@ def rate_region(
 
     Parameters
     ----------
-    rates_or_graphs : table of shape (n_actions, n_requests), or Catalog
+    rates_or_graphs : table of shape (n_actions, n_requests), Catalog, or iterable of Graph
         Tokens per millisecond, or graphs.
     requests : iterable of Request or None
-        Needed beside a Catalog.
+        Needed beside graphs, and refused beside rates.
     scaled : bool
         True expresses each request's rate in units of its best, which conic solvers need where rates differ by decades.
 
@@ -82,10 +82,10 @@ def rate_region(
         raise Unsupported(
             "rate_region needs CVXPY, which is not installed; install it with `pip install cvxpy`"
         ) from None
-    if isinstance(rates_or_graphs, Catalog):
-        if requests is None:
-            raise InvalidInstance("requests is missing; need the requests beside a catalog")
-        return _graph_region(cvxpy, read_graph_problem(rates_or_graphs, requests), scaled)
+    if isinstance(rates_or_graphs, Catalog) and requests is None:
+        raise InvalidInstance("requests is missing; need the requests beside a catalog")
+    if requests is not None:
+        return _graph_region(cvxpy, read_graph_problem(as_catalog(rates_or_graphs), requests), scaled)
     if isinstance(rates_or_graphs, GraphProblem):
         return _graph_region(cvxpy, rates_or_graphs, scaled)
     table = rates_or_graphs if isinstance(rates_or_graphs, RateTable) else read_table(rates_or_graphs)

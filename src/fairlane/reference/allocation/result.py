@@ -150,7 +150,10 @@ def check_tolerance(tolerance: float) -> float:
     ToleranceTooSmall
         Below the smallest that can be met, which the message names.
     """
-    value = float(tolerance)
+    try:
+        value = float(tolerance)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInstance(f"tolerance is {tolerance!r:.40}; need a number >= {SMALLEST_TOLERANCE:g}") from None
     if not (0 <= value < np.inf):
         raise InvalidInstance(f"tolerance is {tolerance}; need a finite number >= {SMALLEST_TOLERANCE:g}")
     if value < SMALLEST_TOLERANCE:
