@@ -1,9 +1,15 @@
-"""What the notes import: rows of the suite's table computed again, small scores, and a sampler of the simulator."""
+"""What the notes import: rows of the suite's table computed again, small scores, and a sampler of the simulator.
+
+Run as a program it prints the suite's table anew: ``python docs/notes/notes_support.py > docs/notes/suite-gaps.csv``.
+"""
 
 from __future__ import annotations
 
+import csv
+import sys
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,15 +22,51 @@ from fairlane.reference.request import Request
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from fairlane.oracle.solve import Solution
+
 
 def one_gap(policy: str, instance: str) -> Mapping[str, object]:
-    """Optimum, gap and relative gap of a built-in policy on an instance of the bundled suite."""
+    """Optimum, gap, relative gap, and the gap by what was wrong with the losing decisions, on a suite instance.
+
+    A decision with other phases than the better one loses by ``phase``, one with the right phases on another graph by
+    ``graph``, one with the right graph and other requests by ``cohort``.
+    """
     from fairlane import suite
     from fairlane.oracle import evaluate
     from fairlane.policies import load_policy
 
-    found = evaluate(suite.load(instance), load_policy(policy))
-    return {"optimum": found.optimum, "gap": found.gap, "relative_gap": found.relative_gap}
+    found = evaluate(suite.load(instance), load_policy(policy), solution=_solved(instance))
+    lost = dict.fromkeys(("phase", "graph", "cohort"), Fraction(0))
+    for loss in found.losses:
+        taken, better = loss.action, loss.better
+        if (bool(taken.prefill), bool(taken.decode)) != (bool(better.prefill), bool(better.decode)):
+            cause = "phase"
+        else:
+            cause = "graph" if taken.graph != better.graph else "cohort"
+        lost[cause] -= loss.contribution
+    return {"optimum": found.optimum, "gap": found.gap, "relative_gap": found.relative_gap, **lost}
+
+
+@cache
+def _solved(instance: str) -> Solution:
+    from fairlane import suite
+    from fairlane.oracle import solve
+
+    return solve(suite.load(instance))
+
+
+def first_choice(policy: str, instance: str) -> str:
+    """The number, graph and prompts of a policy's first losing decision on a suite instance: ``#1 p512x1 a``."""
+    from fairlane import suite
+    from fairlane.oracle import evaluate
+    from fairlane.policies import load_policy
+
+    loaded = suite.load(instance)
+    loss = evaluate(loaded, load_policy(policy), solution=_solved(instance)).first_loss
+    if loss is None:
+        return ""
+    prompts = [loaded.requests[i].id for i in loss.action.prefill]
+    return " ".join([f"#{loss.decisions_before + 1}", loaded.graphs.graphs[loss.action.graph].name, *prompts])
 
 
 def tail_catalog() -> Catalog:
@@ -97,3 +139,19 @@ def always_full(view: View) -> Decision:
     waiting = sorted((r for r in view.requests if not r.prompt), key=lambda r: r.limit - r.generated)
     streams = tuple(r.id for r in waiting)[: graph.decode_capacity]
     return Decision(graph=graph.name, prefill=prompts if graph.prefill_capacity else (), decode=streams)
+
+
+def main() -> None:
+    """Print the gaps of every built-in policy on every instance of the bundled suite, as CSV."""
+    from fairlane import policies, suite
+
+    columns = ["policy", "instance", "optimum", "gap", "relative_gap", "phase", "graph", "cohort"]
+    writer = csv.DictWriter(sys.stdout, columns, lineterminator="\n")
+    writer.writeheader()
+    for instance in suite.names():
+        for policy in policies.names():
+            writer.writerow({"policy": policy, "instance": instance, **one_gap(policy, instance)})
+
+
+if __name__ == "__main__":
+    main()

@@ -119,3 +119,15 @@ def test_pages_are_in_a_contents_list() -> None:
         page = file.relative_to(DOCS).with_suffix("").as_posix()
         if page != "index" and not page.startswith("_build"):
             assert re.search(rf"^{re.escape(page)}$", index, re.M), page
+
+
+def test_the_readme_shows_what_the_start_page_shows() -> None:
+    # the start page's command is run and its summary compared, so the README is held to both
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = [block.text for block in blocks("index.md")]
+    for text in re.findall(r"^```text\n(.*?)^```$", readme, re.M | re.S):
+        assert text.removeprefix("Summary\n") in [part.partition("\n")[2] if "$ " in part else part for part in shown]
+    tutorial = [block.text for block in blocks("tutorial/verify-your-policy.md")]
+    for language in ("json", "python"):
+        (text,) = re.findall(rf"^```{language}\n(.*?)^```$", readme, re.M | re.S)
+        assert text.removeprefix("# my_policy.py\n") in tutorial
