@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING
@@ -83,6 +83,50 @@ def shortest_ms(prompt: int) -> Fraction:
 def greedy_ms(prompt: int) -> Fraction:
     """The time of greedy work per millisecond on `tail_catalog`, with an output token worth one, milliseconds."""
     return greedy_plan(prompt, tail_catalog(), decode_value=1).duration_ms
+
+
+def prompt_score(prompt: int, capacity: int, duration_ms: int) -> Fraction:
+    """Useful value per millisecond of one prompt on a graph, with an output token worth one."""
+    from fairlane.reference.score import Lanes, fixed_value_score
+
+    graph = Graph(name="p", duration_ms=duration_ms, prefill_capacity=capacity)
+    request = Request(id="r", prompt=prompt, limit=1)
+    return fixed_value_score(graph, Lanes(prefill=(request,), decode=()), decode_value=1)
+
+
+def fair_rates(actions: Sequence[Sequence[Fraction | int]]) -> tuple[float, ...]:
+    """Rates of the fair allocation with equal weights and no token values, to its tolerance."""
+    from fairlane.reference import fair_allocation
+
+    return tuple(fair_allocation(actions, fairness_weights=[1] * len(actions[0])).rates.tolist())
+
+
+def five_streams() -> float:
+    """The rate of one of five equal streams: every four of them in 21 ms, or all five in 29 ms."""
+    fours = [[0 if i == left_out else Fraction(1, 21) for i in range(5)] for left_out in range(5)]
+    rates = fair_rates([*fours, [Fraction(1, 29)] * 5])
+    assert max(rates) - min(rates) < 1e-9, "equal streams have equal rates"
+    return rates[0]
+
+
+def paired_rate() -> float:
+    """The rate of one of two equal streams that run alone in 1 ms or together in 3/2 ms."""
+    return fair_rates([[1, 0], [0, 1], [Fraction(2, 3), Fraction(2, 3)]])[0]
+
+
+def long_run_rate() -> Fraction | None:
+    """The best rate of one request that starts again: four prompt tokens in 2 ms, then two outputs of 1 ms each."""
+    from fairlane.oracle.long_run import long_run
+    from fairlane.reference import Instance, Objective
+
+    graphs = [
+        Graph(name="p", duration_ms=2, prefill_capacity=4),
+        Graph(name="d", duration_ms=1, decode_capacity=1),
+    ]
+    request = Request(id="r", prompt=4, limit=3)
+    return long_run(
+        Instance(graphs=Catalog(graphs), requests=(request,), objective=Objective(decode_value=1))
+    ).rate
 
 
 def served(rounds: int, streams: int, rows: int) -> tuple[int, ...]:

@@ -125,7 +125,9 @@ def test_the_readme_shows_what_the_start_page_shows() -> None:
     # the start page's command is run and its summary compared, so the README is held to both
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = [block.text for block in blocks("index.md")]
-    for text in re.findall(r"^```text\n(.*?)^```$", readme, re.M | re.S):
+    found = re.findall(r"^```text\n(.*?)^```$", readme, re.M | re.S)
+    assert len(found) == 2
+    for text in found:
         assert text.removeprefix("Summary\n") in [part.partition("\n")[2] if "$ " in part else part for part in shown]
     tutorial = [block.text for block in blocks("tutorial/verify-your-policy.md")]
     for language in ("json", "python"):
