@@ -15,7 +15,7 @@ from fairlane.proofs.claims.dependency import Uses
 from fairlane.proofs.claims.status import Colour
 
 ROW_PX, GAP_PX, BOX_PX, LETTER_PX = 74.0, 14.0, 30.0, 7.3
-MAX_WIDTH_PX = 900.0
+MAX_WIDTH_PX = 860.0
 
 # Fill and edge; every pair keeps black text readable, and the words say the same as the colours.
 PAINT = {
@@ -142,7 +142,7 @@ def _arrow(start: Place, end: Place) -> str:
     middle = (y1 + y2) / 2
     return (
         f'<path d="M{x1:.1f} {y1:.1f}C{x1:.1f} {middle:.1f} {x2:.1f} {middle:.1f} {x2:.1f} {y2:.1f}" '
-        'fill="none" stroke="#7a828c" stroke-width="1.2" marker-end="url(#claim-arrow)"/>'
+        'fill="none" stroke="#7a828c" stroke-opacity="0.55" stroke-width="1.2" marker-end="url(#claim-arrow)"/>'
     )
 
 
