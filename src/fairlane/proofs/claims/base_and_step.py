@@ -54,8 +54,8 @@ def base_and_step(
         Base and step.
     """
     at_first = {counter.name: t.number(first)}
-    goal = t.substitute(t.substitute(statement, start), at_first)
-    known = tuple(t.substitute(t.substitute(term, start), at_first) for term in (*always, *base_facts))
+    goal = t.substitute(t.substitute(statement, dict(start)), at_first)
+    known = tuple(t.substitute(t.substitute(term, dict(start)), at_first) for term in (*always, *base_facts))
     free = t.variables(Term(Op.AND, (goal, *known)))
     base = Obligation(
         hypotheses=known,
