@@ -124,9 +124,7 @@ def long_run_rate() -> Fraction | None:
         Graph(name="d", duration_ms=1, decode_capacity=1),
     ]
     request = Request(id="r", prompt=4, limit=3)
-    return long_run(
-        Instance(graphs=Catalog(graphs), requests=(request,), objective=Objective(decode_value=1))
-    ).rate
+    return long_run(Instance(graphs=Catalog(graphs), requests=(request,), objective=Objective(decode_value=1))).rate
 
 
 def served(rounds: int, streams: int, rows: int) -> tuple[int, ...]:
