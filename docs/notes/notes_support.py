@@ -1,9 +1,15 @@
-"""What the notes import: rows of the tables computed again, small scores, and a sampler of the simulator."""
+"""What the notes import: rows of the tables computed again, small scores, and a sampler of the simulator.
+
+Run as a program it prints the suite's table anew: ``python docs/notes/notes_support.py > docs/notes/suite-gaps.csv``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import csv
+import sys
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,14 +24,49 @@ from fairlane.reference.request import Request
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from fairlane.oracle.solve import Solution
+
 
 def one_gap(policy: str, instance: str) -> Mapping[str, object]:
-    """Optimum, gap and relative gap of a built-in policy on an instance of the bundled suite."""
+    """Optimum, gap, relative gap, and the gap by what was wrong with the losing decisions, on a suite instance.
+
+    A decision with other phases than the better one loses by ``phase``, one with the right phases on another graph by
+    ``graph``, one with the right graph and other requests by ``cohort``.
+    """
     from fairlane import suite
     from fairlane.oracle import evaluate
 
-    found = evaluate(suite.load(instance), load_policy(policy))
-    return {"optimum": found.optimum, "gap": found.gap, "relative_gap": found.relative_gap}
+    found = evaluate(suite.load(instance), load_policy(policy), solution=_solved(instance))
+    lost = dict.fromkeys(("phase", "graph", "cohort"), Fraction(0))
+    for loss in found.losses:
+        taken, better = loss.action, loss.better
+        if (bool(taken.prefill), bool(taken.decode)) != (bool(better.prefill), bool(better.decode)):
+            cause = "phase"
+        else:
+            cause = "graph" if taken.graph != better.graph else "cohort"
+        lost[cause] -= loss.contribution
+    return {"optimum": found.optimum, "gap": found.gap, "relative_gap": found.relative_gap, **lost}
+
+
+@cache
+def _solved(instance: str) -> Solution:
+    from fairlane import suite
+    from fairlane.oracle import solve
+
+    return solve(suite.load(instance))
+
+
+def first_choice(policy: str, instance: str) -> str:
+    """The number, graph and prompts of a policy's first losing decision on a suite instance: ``#1 p512x1 a``."""
+    from fairlane import suite
+    from fairlane.oracle import evaluate
+
+    loaded = suite.load(instance)
+    loss = evaluate(loaded, load_policy(policy), solution=_solved(instance)).first_loss
+    if loss is None:
+        return ""
+    prompts = [loaded.requests[i].id for i in loss.action.prefill]
+    return " ".join([f"#{loss.decisions_before + 1}", loaded.graphs.graphs[loss.action.graph].name, *prompts])
 
 
 def one_run(policy: str, decode_value: int, seed: int) -> Mapping[str, object]:
@@ -94,6 +135,48 @@ def greedy_ms(prompt: int) -> Fraction:
     return greedy_plan(prompt, tail_catalog(), decode_value=1).duration_ms
 
 
+def prompt_score(prompt: int, capacity: int, duration_ms: int) -> Fraction:
+    """Useful value per millisecond of one prompt on a graph, with an output token worth one."""
+    from fairlane.reference.score import Lanes, fixed_value_score
+
+    graph = Graph(name="p", duration_ms=duration_ms, prefill_capacity=capacity)
+    request = Request(id="r", prompt=prompt, limit=1)
+    return fixed_value_score(graph, Lanes(prefill=(request,), decode=()), decode_value=1)
+
+
+def fair_rates(actions: Sequence[Sequence[Fraction | int]]) -> tuple[float, ...]:
+    """Rates of the fair allocation with equal weights and no token values, to its tolerance."""
+    from fairlane.reference import fair_allocation
+
+    return tuple(fair_allocation(actions, fairness_weights=[1] * len(actions[0])).rates.tolist())
+
+
+def five_streams() -> float:
+    """The rate of one of five equal streams: every four of them in 21 ms, or all five in 29 ms."""
+    fours = [[0 if i == left_out else Fraction(1, 21) for i in range(5)] for left_out in range(5)]
+    rates = fair_rates([*fours, [Fraction(1, 29)] * 5])
+    assert max(rates) - min(rates) < 1e-9, "equal streams have equal rates"
+    return rates[0]
+
+
+def paired_rate() -> float:
+    """The rate of one of two equal streams that run alone in 1 ms or together in 3/2 ms."""
+    return fair_rates([[1, 0], [0, 1], [Fraction(2, 3), Fraction(2, 3)]])[0]
+
+
+def long_run_rate() -> Fraction | None:
+    """The best rate of one request that starts again: four prompt tokens in 2 ms, then two outputs of 1 ms each."""
+    from fairlane.oracle.long_run import long_run
+    from fairlane.reference import Instance, Objective
+
+    graphs = [
+        Graph(name="p", duration_ms=2, prefill_capacity=4),
+        Graph(name="d", duration_ms=1, decode_capacity=1),
+    ]
+    request = Request(id="r", prompt=4, limit=3)
+    return long_run(Instance(graphs=Catalog(graphs), requests=(request,), objective=Objective(decode_value=1))).rate
+
+
 def served(rounds: int, streams: int, rows: int) -> tuple[int, ...]:
     """Tokens of identical streams without accepted drafts when the least recently served fill a batch."""
     last = [-1] * streams
@@ -148,3 +231,19 @@ def always_full(view: View) -> Decision:
     waiting = sorted((r for r in view.requests if not r.prompt), key=lambda r: r.limit - r.generated)
     streams = tuple(r.id for r in waiting)[: graph.decode_capacity]
     return Decision(graph=graph.name, prefill=prompts if graph.prefill_capacity else (), decode=streams)
+
+
+def main() -> None:
+    """Print the gaps of every built-in policy on every instance of the bundled suite, as CSV."""
+    from fairlane import policies, suite
+
+    columns = ["policy", "instance", "optimum", "gap", "relative_gap", "phase", "graph", "cohort"]
+    writer = csv.DictWriter(sys.stdout, columns, lineterminator="\n")
+    writer.writeheader()
+    for instance in suite.names():
+        for policy in policies.names():
+            writer.writerow({"policy": policy, "instance": instance, **one_gap(policy, instance)})
+
+
+if __name__ == "__main__":
+    main()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
+import sys
 
 import pytest
 
@@ -58,6 +60,16 @@ def test_every_published_name_can_be_imported_and_is_a_callable(package: str) ->
     for name in PUBLIC[package].split():
         assert callable(getattr(module, name)), name
         assert name in module.__all__, name
+
+
+@pytest.mark.parametrize("package", sorted(PUBLIC))
+def test_no_module_hides_a_name_of_its_package(package: str) -> None:
+    # `from package import name` finds a module of that name first, whatever the package says of it
+    names_of = importlib.import_module(package).__all__
+    code = f"import types\nfrom {package} import {', '.join(names_of)}\n" + "\n".join(
+        f"assert not isinstance({name}, types.ModuleType), {name}" for name in names_of
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_every_published_policy_is_registered() -> None:

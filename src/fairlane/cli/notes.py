@@ -22,6 +22,11 @@ PathArgument = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 JobsOption = Annotated[int, typer.Option("--jobs", min=1, help="Processes to run claims in.")]
+LimitOption = Annotated[
+    float, typer.Option("--time-limit", help="Seconds a claim may run; after that it is unknown.", show_default=True)
+]
+# the engine's own limit, written out so that --help imports nothing; a test holds them together
+TIME_LIMIT_S = 300.0
 
 
 def check(
@@ -34,6 +39,7 @@ def check(
     seed_word: Annotated[
         str | None, typer.Option("--rotation", help="Repeat the draws of an earlier --rotate by its word.")
     ] = None,
+    limit: LimitOption = TIME_LIMIT_S,
     json: JsonOption = False,
 ) -> None:
     """Run the claims that have changed; fail (status 1) unless all are green or grey.
@@ -48,6 +54,7 @@ def check(
         run=Run.EVERY if every else Run.CHANGED,
         rotation=_rotation(rotate, seed_word),
         jobs=jobs,
+        limit_s=limit,
     )[1]
     _print(report, json=json)
     if not report.passed:
@@ -68,6 +75,7 @@ def build(
     path: PathArgument = None,
     folder: Annotated[Path, typer.Option("--output", help="A folder that does not exist yet.")] = Path("notes-site"),
     jobs: JobsOption = 2,
+    limit: LimitOption = TIME_LIMIT_S,
 ) -> None:
     """Check the notes, then write them with statuses, evidence and the claim graph, as Markdown and as HTML.
 
@@ -78,7 +86,7 @@ def build(
     from fairlane.proofs.claims.site import pages_of
 
     with output.new_directory(folder) as target:
-        collection, report = _report(path, run=Run.CHANGED, jobs=jobs)
+        collection, report = _report(path, run=Run.CHANGED, jobs=jobs, limit_s=limit)
         for name, text in pages_of(collection, report).items():
             file = target / name
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -89,12 +97,17 @@ def build(
         raise typer.Exit(1)
 
 
-def _report(path: Path | None, *, run: Run, rotation: str | None = None, jobs: int = 1) -> tuple[Collection, Report]:
+def _report(
+    path: Path | None, *, run: Run, rotation: str | None = None, jobs: int = 1, limit_s: float = TIME_LIMIT_S
+) -> tuple[Collection, Report]:
+    import math
     from datetime import date
     from importlib.util import find_spec
 
-    from fairlane.reference.errors import DataError, Unsupported
+    from fairlane.reference.errors import DataError, InvalidInstance, Unsupported
 
+    if not (math.isfinite(limit_s) and limit_s > 0):
+        raise InvalidInstance(f"--time-limit is {limit_s:g}; need seconds > 0")
     missing = [name for name in ("markdown_it", "mdit_py_plugins") if find_spec(name) is None]
     if missing:
         raise Unsupported(f"notes are read with {' and '.join(missing)}, which is not installed; need fairlane[notes]")
@@ -120,8 +133,11 @@ def _report(path: Path | None, *, run: Run, rotation: str | None = None, jobs: i
             run=run,
             rotation=rotation,
             n_processes=jobs,
+            limit_s=limit_s,
             on_progress=shown,
         )
+    if report.not_kept is not None:
+        typer.echo(f"fairlane: {report.not_kept}; outcomes of this run are not kept", err=True)
     return collection, report
 
 

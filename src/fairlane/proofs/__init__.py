@@ -53,6 +53,7 @@ PROOFS: tuple[ProofEntry, ...] = (
     ProofEntry("prefill-lanes", f"{_HERE}.prefill_lanes"),
     ProofEntry("exploration-credit", f"{_HERE}.exploration_credit"),
     ProofEntry("service-delay", f"{_HERE}.service_delay"),
+    ProofEntry("probe-loss", f"{_HERE}.probe_loss"),
     ProofEntry("normal-inverse-gamma", f"{_HERE}.normal_inverse_gamma"),
     ProofEntry("partial-block", f"{_HERE}.partial_block"),
     ProofEntry("truncated-mean", f"{_HERE}.truncated_mean"),

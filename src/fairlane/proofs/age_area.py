@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from fairlane.proofs.evidence import Evidence, proof_from
+from fairlane.proofs.nonnegativity import certify_nonnegative
 from fairlane.proofs.obligations import check_all, check_zero, forall, prove_identity, settle
 from fairlane.reference.age import output_age_area
 
@@ -42,6 +43,7 @@ def prove(area: str = AREA) -> Sequence[Evidence]:
             f"A*T <= {area}, {area} <= (A+T)*T",
             label="between the area at the first age and the area at the last",
         ),
+        certify_nonnegative(f"{area} - A*T", [("1/2", "T")], label="over the area at the first age: half of T²"),
         forall("u in nonnegative", f"{at('0', 'u')} == u**2/2", label="arrival u before the completion"),
         check_all(
             "the reference function equals a midpoint sum, which is exact for linear functions",

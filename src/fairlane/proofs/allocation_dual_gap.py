@@ -11,9 +11,10 @@ Source: Lagrange dual of the source's concave utility, coordinate by coordinate.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 from fairlane.proofs.evidence import Evidence, proof_from
-from fairlane.proofs.obligations import check_zero, forall, induction, prove_identity, settle
+from fairlane.proofs.obligations import check_equal, check_zero, forall, induction, prove_identity, settle
 
 
 def prove(*, constant: str = "K - 1", price_given: str = "p > v") -> Sequence[Evidence]:
@@ -56,7 +57,17 @@ def prove(*, constant: str = "K - 1", price_given: str = "p > v") -> Sequence[Ev
             "-(v + f/x)*x",
             label="at the gradient the dual gap is the conditional-gradient gap",
         ),
+        # by hand: one request at a time with f = (1, 2), rates (1, 3): shares (1/3, 2/3), x = (1/3, 2), prices f/x =
+        # (3, 1), so every action is worth 3 = 1 + 2 and the dual gap max <p, y> - <p, x> is 0
+        check_equal("dual gap of the weight shares, by hand", _dual_gap((1, 2), (1, 3)), 0),
     )
+
+
+def _dual_gap(weights: Sequence[int], rates: Sequence[int]) -> Fraction:
+    """The gap at the price f/x of the weight shares, one request at a time, v = 0: the logarithms cancel."""
+    x = [Fraction(f, sum(weights)) * rate for f, rate in zip(weights, rates, strict=True)]
+    prices = [f / at for f, at in zip(weights, x, strict=True)]
+    return max(p * rate for p, rate in zip(prices, rates, strict=True)) - sum(weights)
 
 
 PROOF = proof_from(

@@ -24,6 +24,7 @@ class EvidenceKind(StrEnum):
     CALCULUS = "calculus"  # derivative, integral or limit by computer algebra
     ENUMERATION = "enumeration"  # every member of a finite space
     EXACT = "exact"  # numbers compared in rationals
+    CERTIFICATE = "certificate"  # a sum of terms that cannot be negative, multiplied out
     COUNTEREXAMPLE = "counterexample"  # a statement shown not to hold for all, by a replayed point
 
 

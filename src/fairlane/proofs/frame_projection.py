@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from fairlane.proofs.evidence import Evidence, proof_from
+from fairlane.proofs.nonnegativity import certify_nonnegative
 from fairlane.proofs.obligations import check_zero, forall, induction, prove_identity, refute_forall, settle
 
 _UPDATE = "({a}*({x}) + (1-{a})*{u})"
@@ -79,6 +80,12 @@ def prove(*, update: str = _UPDATE, factor: str = "a*b") -> Sequence[Evidence]:
             "p in open_unit, x in positive, y in positive",
             "1/(p*x + (1-p)*y) <= p/x + (1-p)/y",
             label="the price at the projected history is at most the mean price",
+        ),
+        certify_nonnegative(
+            "(p*y + (1-p)*x)*(p*x + (1-p)*y) - x*y",
+            [("p*(1-p)", "x-y")],
+            nonnegative=["p", "(1-p)"],
+            label="the same, cleared of x y and of the projected history",
         ),
         refute_forall(
             "x, a in open_unit, b in open_unit, u, v",

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from fairlane.proofs.evidence import Evidence, proof_from
+from fairlane.proofs.nonnegativity import certify_nonnegative
 from fairlane.proofs.obligations import Task, check_all, forall, induction, settle
 
 # c is the cost at the present end of the partition, d the cost at the end of the next cell, w that cell's width.
@@ -51,6 +52,18 @@ def prove(*, order: str = "c <= d", gap: str = "h*(c - c0)") -> Sequence[Evidenc
             "A in nonnegative, T in nonnegative",
             "A**2*T <= ((A+T)**3 - A**3)/3, ((A+T)**3 - A**3)/3 <= (A+T)**2*T",
             label="the bracket holds for the integral of a quadratic cost",
+        ),
+        certify_nonnegative(
+            "((A+T)**3 - A**3)/3 - A**2*T",
+            [("A", "T"), ("1/3*T", "T")],
+            nonnegative=["A", "T"],
+            label="a quadratic cost: room above the lower end",
+        ),
+        certify_nonnegative(
+            "(A+T)**2*T - ((A+T)**3 - A**3)/3",
+            [("A", "T"), ("2/3*T", "T")],
+            nonnegative=["A", "T"],
+            label="a quadratic cost: room below the upper end",
         ),
         check_all(
             "cubic cost: integral inside the sums of 8 cells",

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from fairlane.proofs.evidence import Evidence, proof_from
+from fairlane.proofs.nonnegativity import certify_nonnegative
 from fairlane.proofs.obligations import check_equal, forall, induction, prove_identity, refute_forall, settle
 
 _MEAN_OF_RATIOS = "(p*r/t + (1-p)*s/u)"
@@ -53,6 +54,12 @@ def prove(*, second: int = 3, direction: str = ">=") -> Sequence[Evidence]:
             "p in open_unit, t in positive, u in positive",
             f"p/t + (1-p)/u {direction} 1/(p*t + (1-p)*u)",
             label="a constant reward",
+        ),
+        certify_nonnegative(
+            "(p*u + (1-p)*t)*(p*t + (1-p)*u) - t*u",
+            [("p*(1-p)", "t-u")],
+            nonnegative=["p", "(1-p)"],
+            label="a constant reward, cleared of t u and of the mean duration",
         ),
     )
 

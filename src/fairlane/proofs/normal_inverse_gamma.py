@@ -17,6 +17,7 @@ from fractions import Fraction
 from itertools import permutations
 
 from fairlane.proofs.evidence import Evidence, proof_from
+from fairlane.proofs.nonnegativity import certify_nonnegative
 from fairlane.proofs.obligations import check_all, prove_identity, settle
 
 _SHIFT = "k*w*(z-m)**2/(2*(k+w))"
@@ -60,6 +61,13 @@ def prove(*, location: str = _LOCATION, shift: str = _SHIFT, shape: str = "a + w
             at_totals(batch_scale),
             f"{batch_scale} + {one_step(shift)}",
             label="one more update: beta",
+        ),
+        # what one update adds to the spread of a batch, cleared of k + w
+        certify_nonnegative(
+            "(k + w)*(w*z**2 + k*m**2) - (k*m + w*z)**2",
+            [("k*w", "z-m")],
+            nonnegative=["k", "w"],
+            label="beta never falls",
         ),
         prove_identity(
             "m, k, b",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from fairlane.proofs.claims import term as t
+from fairlane.proofs.claims.base_and_step import base_and_step, counter_from
 from fairlane.proofs.claims.domain import Domain, Variable
 from fairlane.proofs.claims.expression import Reader
 from fairlane.proofs.claims.powers import split_powers
@@ -163,32 +163,18 @@ def induction(
         Base and step; both are derived here, so that no author gets the shift wrong.
     """
     declared = read_variables(variables)
-    counter = Variable(over, Domain.COUNT if first >= 1 else Domain.NATURAL)
-    everything = (*(variable for variable in declared if variable.name != over), counter)
-    read = _reader(everything)
-    claim = _condition(read, invariant)
-    start = {name: _number(read, text) for name, (text, _) in state.items()}
-    following = {name: _number(read, text) for name, (_, text) in state.items()}
-    step = {**following, over: t.add(t.variable(over), t.number(1))}
-    at_first = t.substitute(t.substitute(claim, start), {over: t.number(first)})
-    always = tuple(_condition(read, text) for text in assume)
-    free = t.variables(Term(Op.AND, (at_first, *always)))
-    base = Obligation(
-        hypotheses=always,
-        statement=at_first,
-        variables=tuple(v for v in everything if v.name in free),
-        label=f"base {over} = {first}",
-    )
-    onward = Obligation(
-        hypotheses=(
-            Term(Op.LE, (t.number(first), t.variable(over))),
-            *always,
-            *(_condition(read, text) for text in given),
-            claim,
-        ),
-        statement=t.substitute(claim, step),
-        variables=everything,
-        label=f"step {over} to {over} + 1",
+    counter = counter_from(over, first)
+    others = tuple(variable for variable in declared if variable.name != over)
+    read = _reader((*others, counter))
+    base, onward = base_and_step(
+        _condition(read, invariant),
+        counter=counter,
+        first=first,
+        variables=others,
+        always=tuple(_condition(read, text) for text in assume),
+        step_facts=tuple(_condition(read, text) for text in given),
+        start={name: _number(read, text) for name, (text, _) in state.items()},
+        following={name: _number(read, text) for name, (_, text) in state.items()},
     )
     detail = label or f"{invariant} for all {over} >= {first}"
     return Task(kind=EvidenceKind.INDUCTION, detail=detail, obligations=(base, onward))

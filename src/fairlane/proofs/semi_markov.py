@@ -12,9 +12,11 @@ Source: the optimality equation in the source's section on the dynamic objective
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
+from itertools import product
 
 from fairlane.proofs.evidence import Evidence, proof_from
-from fairlane.proofs.obligations import forall, induction, settle
+from fairlane.proofs.obligations import check_all, forall, induction, settle
 
 
 def prove(*, duration: str = "positive", ratio: str = "(r + e - h)/T") -> Sequence[Evidence]:
@@ -52,7 +54,19 @@ def prove(*, duration: str = "positive", ratio: str = "(r + e - h)/T") -> Sequen
             given=["h >= r - w*T + e"],
             label="no policy earns more than the rate and the change of h, any number of transitions",
         ),
+        check_all(
+            "both forms on a grid, one by one",
+            list(product((-1, 0, 2), (-2, 1, 3), (-1, 0, 3), (0, 1, 2), (1, 2, 5))),
+            _same_side,
+            count=3**5,
+        ),
     )
+
+
+def _same_side(at: tuple[int, int, int, int, int]) -> bool:
+    h, rate, reward, following, duration = at
+    difference, excess = h - (reward - rate * duration + following), rate - Fraction(reward + following - h, duration)
+    return (difference > 0) == (excess > 0) and (difference == 0) == (excess == 0)
 
 
 PROOF = proof_from(

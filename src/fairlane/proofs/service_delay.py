@@ -14,9 +14,11 @@ Source: the request service-delay accounting of the source's section on learning
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
+from itertools import product
 
 from fairlane.proofs.evidence import Evidence, proof_from
-from fairlane.proofs.obligations import Task, forall, induction, settle
+from fairlane.proofs.obligations import Task, check_all, forall, induction, settle
 
 # event 0: ordinary completion that earns m (prefill) and n (decode), 1: probe that exposes phases by x, y in {0, 1} and
 # charges u, v; 2: idle; else bootstrap. Balances b, c; charged G, H; earned M, N; latest charges D, E.
@@ -46,6 +48,12 @@ def prove(*, idle: str = "min({c}, 0)", allowed: str = "{c} >= 1", delay: str = 
             f"{delay} == 0",
             given=["t <= s"],
             label="a faster probe with the same service charges nothing",
+        ),
+        check_all(
+            "the bound after every event of every sequence of six: service, probes of either charge, idle time",
+            list(product(("serve", "small probe", "large probe", "idle"), repeat=6)),
+            _stays_bounded,
+            count=4**6,
         ),
     )
 
@@ -83,6 +91,23 @@ def _both_phases(idle: str, allowed: str) -> Task:
         ],
         label="both phases at once, after any number of events",
     )
+
+
+def _stays_bounded(events: Sequence[str]) -> bool:
+    """Replays one phase's balance; a probe that the balance does not allow does not run."""
+    half = Fraction(1, 2)
+    balance = charged = earned = latest = Fraction(0)
+    for event in events:
+        if event == "serve":
+            balance, earned = min(Fraction(1), balance + half), earned + half
+        elif event == "idle":
+            balance = min(balance, Fraction(0))
+        elif balance >= 1:
+            latest = half if event == "small probe" else Fraction(3)
+            balance, charged = balance - latest, charged + latest
+        if charged > earned + latest:
+            return False
+    return True
 
 
 PROOF = proof_from(

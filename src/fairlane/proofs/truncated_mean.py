@@ -12,9 +12,10 @@ Source: the truncated mean stated in the source's section on retained estimates.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 from fairlane.proofs.evidence import Evidence, proof_from
-from fairlane.proofs.obligations import check_zero, forall, prove_identity, settle
+from fairlane.proofs.obligations import check_equal, check_zero, forall, prove_identity, settle
 
 
 def prove(*, kappa: str = "1/4", truncated_mean: str = "9/5") -> Sequence[Evidence]:
@@ -58,6 +59,8 @@ def prove(*, kappa: str = "1/4", truncated_mean: str = "9/5") -> Sequence[Eviden
             given=["2*c*c == 1", "w*w == c*c + 4", "r*c == 1", "P == 1/2 + c*(c*c + 6)/(2*w*w*w)"],
             label="both numbers as algebraic equations",
         ),
+        # by hand: the moment above 0 is sqrt 2 · (8/9)^(3/2)/2 = 16/27, and 1 + (16/27)/(20/27) = 9/5
+        check_equal("by hand", 1 + Fraction(16, 27) / Fraction(20, 27), truncated_mean),
     )
 
 

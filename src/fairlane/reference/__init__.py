@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     )
     from fairlane.reference.graph import Catalog, Graph
     from fairlane.reference.instance import Instance, Regenerates
-    from fairlane.reference.learn_prior import LearnedPrior, learn_prior
+    from fairlane.reference.learned_prior import LearnedPrior, learn_prior
     from fairlane.reference.objective import Objective
     from fairlane.reference.policy import (
         NOTHING,
@@ -73,7 +73,7 @@ _HOME = {
     "InvalidInstance": "errors",
     "LaneResult": "policy",
     "Lanes": "score",
-    "LearnedPrior": "learn_prior",
+    "LearnedPrior": "learned_prior",
     "LocalState": "state",
     "NOTHING": "policy",
     "Objective": "objective",
@@ -103,7 +103,7 @@ _HOME = {
     "greedy_plan": "completion",
     "heavy_tailed_prior": "remaining",
     "initial_state": "state",
-    "learn_prior": "learn_prior",
+    "learn_prior": "learned_prior",
     "load_catalog": "codec",
     "load_instance": "codec",
     "output_age_area": "age",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -28,6 +29,8 @@ PAGES = [
     "index.md",
     "tutorial/verify-your-policy.md",
     *sorted(f"how-to/{file.name}" for file in (DOCS / "how-to").glob("*.md") if file.name != "write-a-note.md"),
+    "reference/publications-and-traces.md",
+    "reference/proofs.md",
 ]
 
 
@@ -41,7 +44,11 @@ class Block(NamedTuple):
 
 def blocks(page: str) -> Iterator[Block]:
     """The blocks of a page in order."""
-    text = (DOCS / page).read_text(encoding="utf-8")
+    return blocks_of((DOCS / page).read_text(encoding="utf-8"))
+
+
+def blocks_of(text: str) -> Iterator[Block]:
+    """The blocks of a page's text in order."""
     end = 0
     for match in re.finditer(r"^```(\w+)\n(.*?)^```$", text, re.M | re.S):
         above = text[end : match.start()].rstrip().rpartition("\n\n")[2]
@@ -70,7 +77,7 @@ def run_console(text: str, folder: Path) -> None:
     assert text.startswith("$ ")
     for part in re.split(r"^\$ ", text, flags=re.M)[1:]:
         command, _, shown = part.partition("\n")
-        program, *arguments = command.split()
+        program, *arguments = shlex.split(command, comments=True)
         assert program in ("fairlane", "pytest"), command
         printed = [squeezed(line) for line in run([sys.executable, "-m", program, *arguments], folder).splitlines()]
         for line in filter(None, map(squeezed, shown.splitlines())):
@@ -79,22 +86,68 @@ def run_console(text: str, folder: Path) -> None:
             printed = printed[found + 1 :]
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_blocks_run(page: str, tmp_path: Path) -> None:
+def run_page(text: str, folder: Path) -> int:
+    """How many blocks of a page were executed; all of them came through."""
     for name in suite.names():
-        if name in (DOCS / page).read_text(encoding="utf-8"):
-            shutil.copy(ROOT / "src" / "fairlane" / "suite" / f"{name}.json", tmp_path)
+        if name in text:
+            shutil.copy(ROOT / "src" / "fairlane" / "suite" / f"{name}.json", folder)
     ran = 0
-    for block in blocks(page):
+    for block in blocks_of(text):
         if block.file is not None:
-            (tmp_path / block.file).write_text(block.text, encoding="utf-8")
+            (folder / block.file).write_text(block.text, encoding="utf-8")
         elif block.language == "python":
-            run([sys.executable, "-c", block.text], tmp_path)
+            run([sys.executable, "-c", block.text], folder)
             ran += 1
         elif block.language == "console":
-            run_console(block.text, tmp_path)
+            run_console(block.text, folder)
             ran += 1
+    return ran
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_blocks_run(page: str, tmp_path: Path) -> None:
+    ran = run_page((DOCS / page).read_text(encoding="utf-8"), tmp_path)
     assert ran > 0, "a page whose blocks are not found would pass"
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "```python\nassert 1 + 1 == 3\n```",
+        "```python\nfrom fairlane.reference import no_such_name\n```",
+        "```console\n$ fairlane solve nowhere.json\n```",
+        "```console\n$ fairlane --help\na line that is not printed\n```",
+        "```console\n$ rm -r everything\n```",
+        'Save as `broken.json`:\n\n```json\n{"graphs": []}\n```\n\n```console\n$ fairlane solve broken.json\n```',
+    ],
+)
+def test_a_broken_block_fails(block: str, tmp_path: Path) -> None:
+    with pytest.raises(AssertionError):
+        run_page(f"# Page\n\n{block}\n", tmp_path)
+
+
+def test_every_page_with_code_is_run() -> None:
+    for file in DOCS.rglob("*.md"):
+        page = file.relative_to(DOCS).as_posix()
+        if page in PAGES or page == "how-to/write-a-note.md" or page.startswith("_build"):
+            continue
+        assert [block.language for block in blocks(page)] == [], page
+
+
+def test_the_commands_on_writing_notes_run(tmp_path: Path) -> None:
+    # its claims have a test of their own
+    page = (DOCS / "how-to" / "write-a-note.md").read_text(encoding="utf-8")
+    first = re.search(r"^````markdown\n(.*?)^````$", page, re.M | re.S)
+    assert first is not None
+    (tmp_path / "docs" / "notes").mkdir(parents=True)
+    (tmp_path / "docs" / "notes" / "first.md").write_text(first[1], encoding="utf-8")
+    consoles = [block.text for block in blocks("how-to/write-a-note.md") if block.language == "console"]
+    assert len(consoles) == 2
+    for text in consoles:
+        run_console(text, tmp_path)
+    for block in blocks("how-to/write-a-note.md"):
+        if block.language == "python":
+            run([sys.executable, "-c", block.text], tmp_path)
 
 
 def test_summary_on_the_start_page_is_the_recorded_table() -> None:
@@ -119,3 +172,17 @@ def test_pages_are_in_a_contents_list() -> None:
         page = file.relative_to(DOCS).with_suffix("").as_posix()
         if page != "index" and not page.startswith("_build"):
             assert re.search(rf"^{re.escape(page)}$", index, re.M), page
+
+
+def test_the_readme_shows_what_the_start_page_shows() -> None:
+    # the start page's command is run and its summary compared, so the README is held to both
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = [block.text for block in blocks("index.md")]
+    found = re.findall(r"^```text\n(.*?)^```$", readme, re.M | re.S)
+    assert len(found) == 2
+    for text in found:
+        assert text.removeprefix("Summary\n") in [part.partition("\n")[2] if "$ " in part else part for part in shown]
+    tutorial = [block.text for block in blocks("tutorial/verify-your-policy.md")]
+    for language in ("json", "python"):
+        (text,) = re.findall(rf"^```{language}\n(.*?)^```$", readme, re.M | re.S)
+        assert text.removeprefix("# my_policy.py\n") in tutorial

@@ -11,7 +11,7 @@ import pytest
 from fairlane.reference.completion import greedy_plan, prefill_completion_ms, prefill_plan
 from fairlane.reference.errors import InvalidInstance
 from fairlane.reference.graph import Graph
-from fairlane.reference.learn_prior import learn_prior
+from fairlane.reference.learned_prior import learn_prior
 from fairlane.reference.remaining import (
     conditional_remaining,
     fixed_prior,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -97,5 +98,6 @@ def write_cache(root: Path, cache: Cache) -> None:
         temporary.write_text(text + "\n", encoding="utf-8")
         os.replace(temporary, file)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
         raise DataError(f"{file} cannot be written: {error.strerror}") from None

@@ -15,10 +15,10 @@ from fairlane.proofs.claims.claim import Claim, Kind, Problem
 from fairlane.proofs.claims.collection import Collection
 from fairlane.proofs.claims.dependency import Standing, weakest_ancestors
 from fairlane.proofs.claims.kinds import Context
-from fairlane.proofs.claims.running import run_claims
+from fairlane.proofs.claims.running import TIME_LIMIT_S, run_claims
 from fairlane.proofs.claims.sources import Sources, key_of
 from fairlane.proofs.claims.status import Colour, Outcome, Status, Strength, colour_of, is_sound
-from fairlane.reference.errors import InvalidInstance
+from fairlane.reference.errors import DataError, InvalidInstance
 from fairlane.reference.exact import parse_number
 
 Progress = Callable[[int, int], None]
@@ -62,7 +62,8 @@ class Report:
     """All claims asked for, in reading order, with the problems and the miss probabilities.
 
     ``everything`` holds the entries of all notes, asked for or not, by id. ``deltas`` are the summed miss
-    probabilities of each note with statistical claims.
+    probabilities of each note with statistical claims. ``not_kept`` says why outcomes could not be written down for
+    the next run, None where they could.
     """
 
     entries: tuple[Entry, ...]
@@ -70,6 +71,7 @@ class Report:
     problems: tuple[Problem, ...]
     deltas: tuple[tuple[str, Fraction], ...]
     n_executed: int
+    not_kept: str | None = None
 
     @property
     def total_delta(self) -> Fraction:
@@ -91,6 +93,7 @@ def check(
     only: frozenset[str] | None = None,
     rotation: str | None = None,
     n_processes: int = 2,
+    limit_s: float = TIME_LIMIT_S,
     on_progress: Progress | None = None,
 ) -> Report:
     """Standing of every claim, after running those whose key has changed.
@@ -111,6 +114,8 @@ def check(
         Other draws for statistical and recorded claims; those outcomes are not kept.
     n_processes : int
         >= 1; the report does not depend on it.
+    limit_s : float
+        Seconds a claim may run, > 0; after that it is undecided, which is not kept.
     on_progress : callable or None
         Called with (claims done, claims to run).
 
@@ -150,12 +155,13 @@ def check(
             on_progress(len(fresh), len(waiting))
 
     try:
-        run_claims(waiting, Context(today=today, rotation=rotation), n_processes=n_processes, on_done=done)
+        context = Context(today=today, rotation=rotation)
+        run_claims(waiting, context, n_processes=n_processes, on_done=done, limit_s=limit_s)
     finally:
         # Kept on the way out of an interrupt as well: what has run need not run again.
-        _keep(collection, cache, keys, fresh, sources, without=rotated)
+        not_kept = _keep(collection, cache, keys, fresh, sources, without=rotated)
     outcomes = {claim.id: _standing(claim, collection, cache, keys, fresh, today=today) for claim in collection.claims}
-    return _report(collection, outcomes, n_executed=len(fresh))
+    return _report(collection, outcomes, n_executed=len(fresh), not_kept=not_kept)
 
 
 def _keys(collection: Collection, sources: Sources) -> dict[str, str]:
@@ -190,14 +196,19 @@ def _keep(
     sources: Sources,
     *,
     without: frozenset[str] | set[str],
-) -> None:
+) -> str | None:
+    """Write what is new, or say why that was not possible; a report need not wait for a folder that can be written."""
     known = {claim.id: claim for claim in collection.claims}
     outcomes = {claim_id: kept for claim_id, kept in cache.outcomes.items() if claim_id in known}
     for claim_id, outcome in fresh.items():
         if claim_id not in without:
             outcomes[claim_id] = Kept(key=keys[claim_id], place=known[claim_id].where(), outcome=outcome)
     if outcomes != cache.outcomes or sources.seen_imports != cache.imports:
-        write_cache(collection.root, Cache(outcomes=outcomes, imports=dict(sources.seen_imports)))
+        try:
+            write_cache(collection.root, Cache(outcomes=outcomes, imports=dict(sources.seen_imports)))
+        except DataError as error:
+            return str(error)
+    return None
 
 
 def _standing(
@@ -229,7 +240,9 @@ def _standing(
     return outcome
 
 
-def _report(collection: Collection, outcomes: Mapping[str, Outcome], *, n_executed: int) -> Report:
+def _report(
+    collection: Collection, outcomes: Mapping[str, Outcome], *, n_executed: int, not_kept: str | None
+) -> Report:
     standing: dict[str, Standing] = {name: (outcome.status, outcome.strength) for name, outcome in outcomes.items()}
     weakest = weakest_ancestors(collection.uses, standing)
     everything: dict[str, Entry] = {}
@@ -256,6 +269,7 @@ def _report(collection: Collection, outcomes: Mapping[str, Outcome], *, n_execut
         problems=tuple(sorted(problems, key=lambda p: (p.path, p.line, p.message))),
         deltas=_deltas(entries),
         n_executed=n_executed,
+        not_kept=not_kept,
     )
 
 

@@ -15,7 +15,7 @@ from fairlane.proofs.claims.dependency import Uses
 from fairlane.proofs.claims.status import Colour
 
 ROW_PX, GAP_PX, BOX_PX, LETTER_PX = 74.0, 14.0, 30.0, 7.3
-MAX_WIDTH_PX = 900.0
+MAX_WIDTH_PX = 860.0
 
 # Fill and edge; every pair keeps black text readable, and the words say the same as the colours.
 PAINT = {
@@ -69,39 +69,50 @@ def claim_graph_svg(uses: Uses, entries: Mapping[str, Entry], *, link: Link) -> 
 def layout(graph: nx.DiGraph, order: Sequence[str]) -> tuple[dict[str, Place], float, float]:
     """Centres of the boxes, and the size of the drawing.
 
-    Components are stacked; inside one, a claim's layer is the length of its longest way down, and each layer is put
-    in the order of its parents' mean places, which keeps most arrows from crossing.
+    Components stand side by side as far as there is room; inside one, a claim's layer is the length of its longest way
+    down, and each layer is put in the order of its parents' mean places, which keeps most arrows from crossing.
     """
     rank = {name: i for i, name in enumerate(order)}
     components = sorted(nx.weakly_connected_components(graph), key=lambda c: min(rank[n] for n in c))
     places: dict[str, Place] = {}
-    top = GAP_PX + BOX_PX / 2
-    width = 0.0
+    left, top, bottom, width = 0.0, 0.0, 0.0, 200.0
     for component in (c for c in components if len(c) > 1):
-        acyclic = nx.condensation(graph.subgraph(component))
-        layers = list(nx.topological_generations(acyclic.reverse()))
-        across: dict[str, float] = {}
-        for layer in layers:
-            names = sorted((n for c in layer for n in acyclic.nodes[c]["members"]), key=rank.__getitem__)
-            names.sort(key=lambda n: _mean([across[p] for p in graph.successors(n) if p in across]))
-            for row in _rows(names):
-                left = GAP_PX
-                for name in row:
-                    places[name] = (left + box_width(name) / 2, top)
-                    across[name] = places[name][0]
-                    left += box_width(name) + GAP_PX
-                width = max(width, left)
-                top += ROW_PX
-        top += GAP_PX
+        inside, wide, high = _component(graph.subgraph(component), rank)
+        if left and left + wide > MAX_WIDTH_PX:
+            left, top = 0.0, bottom
+        places.update({name: (x + left, y + top) for name, (x, y) in inside.items()})
+        left += wide + GAP_PX
+        bottom, width = max(bottom, top + high), max(width, left)
+    top = bottom + GAP_PX + BOX_PX / 2
     alone = sorted((next(iter(c)) for c in components if len(c) == 1), key=rank.__getitem__)
     for row in _rows(alone):
-        left = GAP_PX
+        x = GAP_PX
         for name in row:
-            places[name] = (left + box_width(name) / 2, top)
-            left += box_width(name) + GAP_PX
-        width = max(width, left)
+            places[name] = (x + box_width(name) / 2, top)
+            x += box_width(name) + GAP_PX
+        width = max(width, x)
         top += BOX_PX + GAP_PX
-    return places, max(width, 200.0), top
+    return places, width, top
+
+
+def _component(graph: nx.DiGraph, rank: Mapping[str, int]) -> tuple[dict[str, Place], float, float]:
+    """Centres of one component's boxes with its corner at the origin, its width and its height."""
+    acyclic = nx.condensation(graph)
+    places: dict[str, Place] = {}
+    top, width = GAP_PX + BOX_PX / 2, 0.0
+    for layer in nx.topological_generations(acyclic.reverse()):
+        names = sorted((n for c in layer for n in acyclic.nodes[c]["members"]), key=rank.__getitem__)
+        names.sort(key=lambda n: _mean([places[p][0] for p in graph.successors(n) if p in places]))
+        rows = _rows(names)
+        for row in rows:
+            left = GAP_PX
+            for name in row:
+                places[name] = (left + box_width(name) / 2, top)
+                left += box_width(name) + GAP_PX
+            width = max(width, left)
+            top += BOX_PX + GAP_PX
+        top += ROW_PX - BOX_PX - GAP_PX
+    return places, width, top - BOX_PX / 2
 
 
 def box_width(name: str) -> float:
@@ -131,7 +142,7 @@ def _arrow(start: Place, end: Place) -> str:
     middle = (y1 + y2) / 2
     return (
         f'<path d="M{x1:.1f} {y1:.1f}C{x1:.1f} {middle:.1f} {x2:.1f} {middle:.1f} {x2:.1f} {y2:.1f}" '
-        'fill="none" stroke="#7a828c" stroke-width="1.2" marker-end="url(#claim-arrow)"/>'
+        'fill="none" stroke="#7a828c" stroke-opacity="0.55" stroke-width="1.2" marker-end="url(#claim-arrow)"/>'
     )
 
 

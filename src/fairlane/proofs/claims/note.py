@@ -85,10 +85,11 @@ def parse_note(text: str, *, file: Path, shown: str) -> Note:
     problems: list[Problem] = []
     titles: list[str] = []
 
-    def walk(tokens: Sequence[Token], first_line: int) -> None:
+    def walk(markdown_text: str, first_line: int) -> None:
         line = first_line
         heading = False
-        for token in tokens:
+        lines = markdown_text.splitlines()
+        for token in markdown().parse(markdown_text):
             if token.map is not None:
                 line = first_line + token.map[0]
             if token.type == "heading_open":
@@ -99,22 +100,26 @@ def parse_note(text: str, *, file: Path, shown: str) -> Note:
                     heading = False
                 read_inline(token.children or (), path=shown, line=line, mentions=mentions, problems=problems)
             elif token.type in ("fence", "colon_fence"):
-                directive(token, line)
+                directive(token, line, closed=_is_closed(token, lines))
 
-    def directive(token: Token, line: int) -> None:
+    def directive(token: Token, line: int, *, closed: bool) -> None:
         match = _DIRECTIVE.fullmatch(token.info.strip())
         if match is None:
             return
         name, argument = match.groups()
         if name == "claim":
+            if not closed:
+                # Markdown closes it at the end of the text, and takes every later claim for a part of this one.
+                message = f"claim {argument!r} is not closed; need a line {token.markup!r} at its end"
+                problems.append(Problem(path=shown, line=line, message=message))
             claim = _parse_claim(argument, token, file=file, path=shown, line=line, problems=problems)
             if claim is not None:
                 claims.append(claim)
         elif name in _NESTING:
             body, skipped = _without_options(token.content)
-            walk(markdown().parse(body), line + 1 + skipped)
+            walk(body, line + 1 + skipped)
 
-    walk(markdown().parse(text), 1)
+    walk(text, 1)
     title = titles[0] if titles else file.stem
     return Note(
         path=shown,
@@ -125,6 +130,14 @@ def parse_note(text: str, *, file: Path, shown: str) -> Note:
         mentions=tuple(mentions),
         problems=tuple(sorted(problems, key=lambda p: p.line)),
     )
+
+
+def _is_closed(token: Token, lines: Sequence[str]) -> bool:
+    """Whether a fence ends with its own closing line."""
+    assert token.map is not None, "a fence stands on lines"
+    first, end = token.map
+    last = lines[end - 1].strip(" >") if end - 1 < len(lines) else ""
+    return end - first > 1 and len(last) >= len(token.markup) and not last.strip(token.markup[0])
 
 
 def _parse_claim(

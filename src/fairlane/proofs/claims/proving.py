@@ -158,7 +158,9 @@ def _verdict(trial: _Trial, first: Reply, second: Sequence[Reply]) -> Outcome:
         return Outcome(status=Status.UNKNOWN, strength=None, summary=summary, evidence=tuple(evidence))
     strength = Strength.TWO_SOLVERS if len(proved) == 2 else Strength.ONE_SOLVER
     summary = f"{prefix}negation unsatisfiable ({', '.join(proved)})"
-    return Outcome(status=Status.HOLDS, strength=strength, summary=summary, evidence=tuple(evidence))
+    # A second solver stopped by the clock, not by its own limit, may come through another time: not to be kept.
+    settled = not second or second[-1].in_time
+    return Outcome(status=Status.HOLDS, strength=strength, summary=summary, evidence=tuple(evidence), settled=settled)
 
 
 def _prepare(obligation: Obligation, by_name: Mapping[str, Variable]) -> _Prepared:

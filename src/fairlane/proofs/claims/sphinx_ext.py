@@ -7,7 +7,8 @@ In ``conf.py``::
     fairlane_notes = "notes"        # folder of notes, relative to conf.py
     fairlane_notes_run = "none"     # "changed" runs what has changed first
 
-It defines the ``claim`` directive, the roles ``val``, ``num`` and ``claim``, and a ``claim-graph`` directive.
+It defines the ``claim`` directive, the roles ``val``, ``num`` and ``claim``, a ``claim-graph`` directive, and a
+``proof-list`` directive for fairlane's own proofs.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from sphinx.errors import ConfigError
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
+from fairlane.proofs import PROOFS
+from fairlane.proofs import load as load_proof
 from fairlane.proofs.claims.checking import Entry, Report, Run, check
 from fairlane.proofs.claims.collection import Collection, load_collection
 from fairlane.proofs.claims.graph_page import PAINT, box_styles, claim_graph_svg, legend_html
@@ -145,6 +148,31 @@ class ClaimGraphDirective(SphinxDirective):
         return [nodes.raw("", frame, format="html")]
 
 
+class ProofListDirective(SphinxDirective):
+    """Every registered identity with its statement, assumptions and source, as the modules' docstrings have them."""
+
+    has_content = False
+
+    def run(self) -> list[nodes.Node]:
+        """One section a proof, with the false variants that it refuses."""
+        sections: list[nodes.Node] = []
+        for registered in PROOFS:
+            proof = load_proof(registered.name)
+            section = nodes.section("", nodes.title("", registered.name), ids=[f"proof-{registered.name}"])
+            section += nodes.paragraph("", proof.statement)
+            fields = nodes.field_list()
+            for name, text in (
+                ("Assumptions", proof.assumptions),
+                ("Source", proof.source),
+                ("Refuses", "; ".join(proof.broken)),
+            ):
+                body = nodes.field_body("", nodes.paragraph("", text))
+                fields += nodes.field("", nodes.field_name("", name), body)
+            section += fields
+            sections.append(section)
+        return sections
+
+
 def _reference(env: BuildEnvironment, claim_id: str, text: str) -> nodes.Node:
     from sphinx.addnodes import pending_xref
 
@@ -236,6 +264,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("fairlane_notes_run", "none", "env", str)
     app.add_directive("claim", ClaimDirective)
     app.add_directive("claim-graph", ClaimGraphDirective)
+    app.add_directive("proof-list", ProofListDirective)
     app.add_role("val", ValueRole())
     app.add_role("claim", ClaimRole())
     app.add_role("num", LabelRole())

@@ -20,12 +20,13 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from fairlane.proofs.claims import term as t
+from fairlane.proofs.claims.base_and_step import base_and_step, counter_from
 from fairlane.proofs.claims.claim import Claim
-from fairlane.proofs.claims.domain import Domain, Variable, read_variables
+from fairlane.proofs.claims.domain import Variable, read_variables
 from fairlane.proofs.claims.expression import parse_python
 from fairlane.proofs.claims.kinds import Context
 from fairlane.proofs.claims.kinds.reading import read_given, read_limit, read_statement, reader_of
-from fairlane.proofs.claims.proving import Obligation, prove
+from fairlane.proofs.claims.proving import prove
 from fairlane.proofs.claims.rational import Undefined, value_of
 from fairlane.proofs.claims.status import STRENGTHS, Outcome, Status
 from fairlane.proofs.claims.term import Op, Term
@@ -42,8 +43,7 @@ def run(claim: Claim, context: Context) -> Outcome:
         raise InvalidInstance(f"{claim.where('over')}: over is {over!r}; need one variable's name")
     first = _first(claim)
     others = tuple(variable for variable in read_variables(claim) if variable.name != over)
-    domain = Domain.COUNT if first >= 1 else Domain.NATURAL if first >= 0 else Domain.INTEGER
-    counter = Variable(over, domain)
+    counter = counter_from(over, first)
     reader = reader_of(claim, (*others, counter), more=_recursive_names(claim))
     given = read_given(claim, reader)
     for term in given:
@@ -56,22 +56,14 @@ def run(claim: Claim, context: Context) -> Outcome:
     statement = read_statement(claim, reader)
     limit = read_limit(claim)
 
-    at_first = {over: t.number(first)}
-    following = {over: t.add(t.variable(over), t.number(1))}
-    base = Obligation(
-        hypotheses=tuple(t.substitute(term, at_first) for term in (*given, *base_facts)),
-        statement=t.substitute(statement, at_first),
+    base, step = base_and_step(
+        statement,
+        counter=counter,
+        first=first,
         variables=others,
-        label=f"base {over} = {first}",
-    )
-    onward = Term(Op.LE, (t.number(first), t.variable(over)))
-    # A hypothesis about k is one about every k: it may be used at k + 1 as well.
-    moved = tuple(t.substitute(term, following) for term in given if over in t.variables(term))
-    step = Obligation(
-        hypotheses=(onward, *given, *moved, *step_facts, statement),
-        statement=t.substitute(statement, following),
-        variables=(*others, counter),
-        label=f"step {over} to {over} + 1",
+        always=given,
+        base_facts=base_facts,
+        step_facts=step_facts,
     )
     point = _false_value(statement, over, first, others, given, (base_facts, step_facts))
     if point is not None:
