@@ -212,7 +212,7 @@ def _verdict(item: tuple[Instance, tuple[_Sent, ...]], *, on_step: Callable[[str
     solution = solve(instance, on_progress=within("solving"))
     if solution.value is None:
         raise TooLarge(
-            f"instance {instance.name!r} has {solution.states:,} states and its exact optimum takes too many rationals; "
+            f"instance {instance.name!r} has {solution.states:,} states; its exact optimum takes too many rationals, "
             f"it lies in [{solution.lower!r}, {solution.upper!r}], and verification asks for it exactly"
         )
     rejected = None

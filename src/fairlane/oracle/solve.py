@@ -176,23 +176,28 @@ def _exact(
     instance: Instance, table: Sweep | AgedSweep, method: Method, begun: float, states: int | None = None
 ) -> Solution:
     value = table.value_at(initial_state(instance))
-    reached = table.reachable_states() if isinstance(table, AgedSweep) else None
-    if reached is not None:
-        states = len(reached)
-    elif isinstance(table, Sweep) and states is None:
-        states = table.count_reached(table.number_of(initial_state(instance)))
+    if isinstance(table, Sweep):
+        counted = states if states is not None else table.count_reached(table.number_of(initial_state(instance)))
+        listed = table.reachable_states
+    else:
+        reached = table.reachable_states()
+        counted = len(reached)
+
+        def listed() -> list[State]:
+            return reached
+
     lower, upper = enclose(value)
     return Solution(
         value=value,
         lower=lower,
         upper=upper,
         policy=policy_of(instance, table),
-        states=states,
+        states=counted,
         canonical_states=None,
         method=method,
         seconds=time.perf_counter() - begun,
         _table=table,
-        _list_states=table.reachable_states if reached is None else lambda: reached,
+        _list_states=listed,
     )
 
 
