@@ -11,3 +11,6 @@ from numba import njit
 UNCOUNTED: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
 
 kernel: Any = njit(**UNCOUNTED)
+
+# what only kernels call needs no entry from Python, which takes as long to compile as a short kernel
+inner: Any = njit(**UNCOUNTED, no_cpython_wrapper=True, no_cfunc_wrapper=True)

@@ -9,176 +9,193 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlane.oracle._compile import kernel
+from fairlane.oracle._compile import inner, kernel
 from fairlane.oracle._kernel_tiny_tables import (
     CAPACITIES,
+    CHOSEN,
+    DIGIT,
     JOINT,
+    JOINT_N,
     LENGTHS,
+    LIVE,
+    PROMPTS,
     REQUESTS,
+    ROW,
     SERVED,
+    SIZE,
     STATES,
     STEPS,
     STUCK,
     SWEPT,
+    WAITING,
     WIDEST,
     WIDTHS,
     build,
 )
 
 
-@kernel
+@inner
 def _better(cost, best, worst):
     return best < 0 or (cost > best if worst else cost < best)
 
 
-@kernel
-def _last_row(t, number, level, row):
-    """Expected cost after the outcomes of a level and of one more row."""
-    first, n = t.law_at[row], t.law_n[row]
+@inner
+def _last_row(values, chance, shift, first, n, joint, joint_shift, size):
+    """Expected cost after ``size`` outcomes, and those of one more row."""
     total = 0.0
-    for a in range(t.joint_n[level]):
-        at = number + t.joint_shift[level, a]
+    for a in range(size):
+        at = joint_shift[a]
         expected = 0.0
         for k in range(first, first + n):
-            expected += t.chance[k] * t.values[at + t.shift[k]]
-        total += t.joint[level, a] * expected
-    t.n[JOINT] = max(t.n[JOINT], t.joint_n[level] * n)
+            expected += chance[k] * values[at + shift[k]]
+        total += joint[a] * expected
     return total
 
 
-@kernel
-def _add_row(t, level, row):
-    """Outcomes of a level and of one more row, as the next level."""
-    first, n = t.law_at[row], t.law_n[row]
+@inner
+def _add_row(chance, shift, first, n, joint, joint_shift, size, next_joint, next_shift):
+    """Those outcomes joined with the row's."""
     out = 0
-    for a in range(t.joint_n[level]):
+    for a in range(size):
         for k in range(first, first + n):
-            t.joint[level + 1, out] = t.joint[level, a] * t.chance[k]
-            t.joint_shift[level + 1, out] = t.joint_shift[level, a] + t.shift[k]
+            next_joint[out] = joint[a] * chance[k]
+            next_shift[out] = joint_shift[a] + shift[k]
             out += 1
-    t.joint_n[level + 1] = out
+    return out
 
 
-@kernel
-def _by_rows(t, number, n_live, c, w, covered, rate, best, worst):
-    """The best cost of sets of rows of one width, beside the prompt whose outcomes are level 0."""
-    durations = t.durations
-    most = min(n_live, t.most_rows[c, w])
-    # sizes worth their cost: without a price on age one more row of the same duration never hurts
-    fewest = most
+@inner
+def _worth(durations, c, w, s, most, n_capacities, worst):
+    """Whether sets of s rows are to be tried: without a price on age, serving more at one duration never hurts.
+
+    ``n_capacities`` is 0 where no prompt waits or one is being filled.
+    """
     if worst:
-        fewest = 1
-    else:
-        for s in range(most - 1, 0, -1):
-            if durations[c, w, s] != durations[c, w, s + 1]:
-                fewest = s
-    level = 0
-    k = 0
+        return True
+    if s < most and durations[c, w, s] == durations[c, w, s + 1]:
+        return False
+    for other in range(1, n_capacities + 1):
+        if durations[other, w, s] == durations[0, w, s]:
+            return False
+    return True
+
+
+@inner
+def _by_rows(t, n_live, c, w, n_capacities, rate, best, worst):
+    """The best cost of sets of rows of one width, beside the prompt (capacity number c) whose outcomes are level 0."""
+    n, each, laws, durations = t.n, t.each, t.laws, t.durations
+    live, joint_n, chosen = each[LIVE], each[JOINT_N], each[CHOSEN]
+    most = min(n_live, t.most_rows[c, w])
+    fewest = 1
+    while fewest < most and not _worth(durations, c, w, fewest, most, n_capacities, worst):
+        fewest += 1
+    level = k = 0
     while True:
         while level < most and k < n_live and level + n_live - k >= fewest:
-            i = t.live[k]
-            row = t.row_at[i] + w * t.size[i] + t.digits[i]
-            size = level + 1
-            if size >= fewest and (worst or size == most or durations[c, w, size] != durations[c, w, size + 1]):
-                # filling a prompt at the same duration never hurts either
-                tried = True
-                if covered:
-                    for o in range(1, t.n[CAPACITIES] + 1):
-                        if durations[o, w, size] == durations[0, w, size]:
-                            tried = False
-                            break
-                if tried:
-                    cost = rate * durations[c, w, size] + _last_row(t, number, level, row)
-                    if _better(cost, best, worst):
-                        best = cost
-            if size < most:
-                _add_row(t, level, row)
-                t.chosen[level] = k
+            i = live[k]
+            row = each[ROW, i] + w * each[SIZE, i] + each[DIGIT, i]
+            first, outcomes = laws[row, 0], laws[row, 1]
+            size = joint_n[level]
+            joint, joint_shift = t.joint[level], t.joint_shift[level]
+            if level + 1 >= fewest and _worth(durations, c, w, level + 1, most, n_capacities, worst):
+                n[JOINT] = max(n[JOINT], size * outcomes)
+                cost = rate * durations[c, w, level + 1]
+                cost += _last_row(t.values, t.chance, t.shift, first, outcomes, joint, joint_shift, size)
+                if _better(cost, best, worst):
+                    best = cost
+            if level + 1 < most:
+                joint_n[level + 1] = _add_row(
+                    t.chance, t.shift, first, outcomes, joint, joint_shift, size, t.joint[level + 1], t.joint_shift[level + 1]
+                )
+                chosen[level] = k
                 level += 1
             k += 1
         if level == 0:
             return best
         level -= 1
-        k = t.chosen[level] + 1
+        k = chosen[level] + 1
 
 
-@kernel
+@inner
 def _sweep(t, time_price, worst):
     """Cost of the first state, or -1 where some state has no action."""
-    states, requests = t.n[STATES], t.n[REQUESTS]
-    n_widths = t.n[WIDTHS]
-    t.values[states - 1] = 0.0
+    n, each, laws, values, chance, shift, rates = t.n, t.each, t.laws, t.values, t.chance, t.shift, t.rates
+    sizes, digits, prompts, live, waiting = each[SIZE], each[DIGIT], each[PROMPTS], each[LIVE], each[WAITING]
+    joint, joint_shift = t.joint[0], t.joint_shift[0]
+    states, requests, n_widths, n_capacities = n[STATES], n[REQUESTS], n[WIDTHS], n[CAPACITIES]
+    values[states - 1] = 0.0
     for i in range(requests):
-        t.digits[i] = t.size[i] - 1
+        digits[i] = sizes[i] - 1
     for number in range(states - 2, -1, -1):
         i = 0
-        while t.digits[i] == 0:
-            t.digits[i] = t.size[i] - 1
+        while digits[i] == 0:
+            digits[i] = sizes[i] - 1
             i += 1
-        t.digits[i] -= 1
+        digits[i] -= 1
         rate = time_price
         n_live = n_waiting = 0
         for i in range(requests):
-            x = t.digits[i]
-            if x < t.prompts[i]:
-                rate += t.rates[i, 0]
-                t.waiting[n_waiting] = i
+            if digits[i] < prompts[i]:
+                rate += rates[i, 0]
+                waiting[n_waiting] = i
                 n_waiting += 1
-            elif x < t.size[i] - 1:
-                rate += t.rates[i, 1]
-                t.live[n_live] = i
+            elif digits[i] < sizes[i] - 1:
+                rate += rates[i, 1]
+                live[n_live] = i
                 n_live += 1
         best = -1.0
-        t.joint_n[0] = 1
-        t.joint[0, 0] = 1.0
-        t.joint_shift[0, 0] = 0
-        for w in range(n_widths if n_live else 0):
-            best = _by_rows(t, number, n_live, 0, w, n_waiting > 0 and not worst, rate, best, worst)
+        if n_live:
+            each[JOINT_N, 0] = 1
+            joint[0] = 1.0
+            joint_shift[0] = number
+            for w in range(n_widths):
+                best = _by_rows(t, n_live, 0, w, n_capacities if n_waiting else 0, rate, best, worst)
         for j in range(n_waiting):
-            i = t.waiting[j]
-            for c in range(1, t.n[CAPACITIES] + 1):
-                row = t.row_at[i] + (n_widths + c - 1) * t.size[i] + t.digits[i]
-                first, n = t.law_at[row], t.law_n[row]
+            i = waiting[j]
+            for c in range(1, n_capacities + 1):
+                row = each[ROW, i] + (n_widths + c - 1) * sizes[i] + digits[i]
                 expected = 0.0
-                for k in range(n):
-                    t.joint[0, k] = t.chance[first + k]
-                    t.joint_shift[0, k] = t.shift[first + k]
-                    expected += t.chance[first + k] * t.values[number + t.shift[first + k]]
-                t.joint_n[0] = n
-                t.n[JOINT] = max(t.n[JOINT], n)
+                for k in range(laws[row, 1]):
+                    law = laws[row, 0] + k
+                    joint[k] = chance[law]
+                    joint_shift[k] = number + shift[law]
+                    expected += chance[law] * values[number + shift[law]]
+                each[JOINT_N, 0] = laws[row, 1]
+                n[JOINT] = max(n[JOINT], laws[row, 1])
                 cost = rate * t.durations[c, 0, 0] + expected
                 if _better(cost, best, worst):
                     best = cost
                 for w in range(n_widths if n_live else 0):
-                    best = _by_rows(t, number, n_live, c, w, False, rate, best, worst)
+                    best = _by_rows(t, n_live, c, w, 0, rate, best, worst)
         if best < 0:
             return -1.0
-        t.values[number] = best
-    return t.values[0]
+        values[number] = best
+    return values[0]
 
 
 @kernel
 def sweep_all(words, at, worst, t, earned, costs, states, counts, status):
-    """One instance a record words[at[r] : at[r + 1]]; ``counts`` hold what `tiny_rounding` counts roundings from."""
+    """One instance a record words[at[r] : at[r + 1]]; ``counts`` are what `tiny_batch` bounds the rounding by."""
+    n = t.n
     for r in range(at.size - 1):
         states[r] = 0
-        earned[r] = costs[r] = 0.0
+        costs[r] = 0.0
         counts[r] = 0
-        status[r] = build(words, at[r], at[r + 1], worst, t)
+        status[r], earned[r] = build(words, at[r], at[r + 1], worst, t)
         if status[r] != SWEPT:
             continue
         cost = _sweep(t, words[at[r] + 4], worst)
         if cost < 0:
             status[r] = STUCK
             continue
-        earned[r], costs[r] = t.totals[0], cost
-        states[r] = t.n[STATES] - 1
-        counts[r, 0] = t.n[STEPS]
-        counts[r, 1] = t.n[SERVED]
-        counts[r, 2] = t.n[LENGTHS]
-        counts[r, 3] = t.n[WIDEST]
-        counts[r, 4] = t.n[JOINT]
-        counts[r, 5] = t.n[REQUESTS]
+        costs[r] = cost
+        states[r] = n[STATES] - 1
+        counts[r, 0] = n[STEPS]
+        counts[r, 1] = n[SERVED]
+        counts[r, 2] = n[LENGTHS]
+        counts[r, 3] = n[WIDEST]
+        counts[r, 4] = n[JOINT]
+        counts[r, 5] = n[REQUESTS]
 
 
 def empty_results(n):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fairlane.oracle._compile import kernel
+from fairlane.oracle._compile import inner
 
 # what becomes of an instance
 SWEPT, AGES, COUPLED, RANGE, LARGE, STUCK = 0, 1, 2, 3, 4, 5
@@ -32,8 +32,12 @@ LEAST_CHANCE = 1e-100
 
 HEAD, GRAPH, REQUEST = 8, 5, 6
 
-# places in `Scratch.n`
-REQUESTS, STATES, WIDTHS, CAPACITIES, STEPS, SERVED, LENGTHS, WIDEST, JOINT = 0, 1, 2, 3, 4, 5, 6, 7, 8
+# counts in `Scratch.n`
+REQUESTS, STATES, WIDTHS, CAPACITIES, STEPS, SERVED, LENGTHS, WIDEST, JOINT = range(9)
+# rows of `Scratch.each`, by request unless said otherwise: where its record begins, its local states and how many of
+# them have a prompt, the stride of its places, its first row of laws, the distinct widths and capacities (by number),
+# local states of the state at hand, its decoding and its waiting requests, the sets of rows being tried (by level)
+RECORD, SIZE, PROMPTS, STRIDE, ROW, WIDTH, CAPACITY, DIGIT, LIVE, WAITING, CHOSEN, JOINT_N = range(12)
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -42,146 +46,115 @@ Ints = npt.NDArray[np.int64]
 class Scratch(NamedTuple):
     """Arrays that one instance after another uses.
 
-    ``n`` holds counts; ``durations[c, w, s]`` the best duration of a graph with capacity number c (0: no prompt
-    is filled) and width number w for s rows, negative where there is none. ``row_at[i] + o * size[i] + x`` is the
-    row of request i, operator o, local state x in ``law_at`` and ``law_n``.
+    ``durations[c, w, s]`` is the best duration of a graph with capacity number c (0: no prompt is filled) and width
+    number w for s rows, negative where there is none; ``most_rows[c, w]`` the most rows of such a graph. Request i,
+    operator o (widths, then capacities) and local state x have the row each[ROW, i] + o * each[SIZE, i] + x of
+    ``laws``: the first of its outcomes in ``chance`` and ``shift``, and how many. ``prior`` holds the mass at and
+    beyond each length.
     """
 
     n: Ints
-    record_at: Ints
-    size: Ints
-    stride: Ints
-    prompts: Ints
-    row_at: Ints
-    widths: Ints
-    capacities: Ints
-    law_at: Ints
-    law_n: Ints
+    each: Ints
+    laws: Ints
     shift: Ints
     local: Ints
     place: Ints
-    digits: Ints
-    live: Ints
-    waiting: Ints
-    chosen: Ints
-    joint_n: Ints
     joint_shift: Ints
-    durations: Floats
     most_rows: Ints
+    durations: Floats
     rates: Floats
     chance: Floats
-    mass: Floats
-    beyond: Floats
+    prior: Floats
     joint: Floats
     values: Floats
-    totals: Floats
 
 
 def new_scratch() -> Scratch:
-    """Arrays for any instance within the limits; about 3 MB, of which few pages are ever touched."""
-    ints = {
-        "n": 9,
-        "record_at": MOST_REQUESTS,
-        "size": MOST_REQUESTS,
-        "stride": MOST_REQUESTS,
-        "prompts": MOST_REQUESTS,
-        "row_at": MOST_REQUESTS,
-        "widths": MOST_OPERATORS,
-        "capacities": MOST_OPERATORS,
-        "law_at": MOST_ROWS,
-        "law_n": MOST_ROWS,
-        "shift": MOST_LAWS,
-        "local": MOST_TOKENS + 2,
-        "place": 2 * MOST_TOKENS + 4,
-        "digits": MOST_REQUESTS,
-        "live": MOST_REQUESTS,
-        "waiting": MOST_REQUESTS,
-        "chosen": MOST_REQUESTS + 1,
-        "joint_n": MOST_REQUESTS + 1,
-    }
-    floats = {
-        "chance": MOST_LAWS,
-        "mass": MOST_TOKENS + 2,
-        "beyond": MOST_TOKENS + 2,
-        "values": MOST_STATES + 1,
-        "totals": 2,
-    }
+    """Arrays for any instance within the limits; about 4 MB, of which few pages are ever touched."""
+    levels = MOST_REQUESTS + 1
     table = (MOST_OPERATORS + 1, MOST_OPERATORS)
     return Scratch(
-        **{name: np.empty(length, dtype=np.int64) for name, length in ints.items()},
-        **{name: np.empty(length) for name, length in floats.items()},
-        joint_shift=np.empty((MOST_REQUESTS + 1, MOST_STATES + 1), dtype=np.int64),
-        joint=np.empty((MOST_REQUESTS + 1, MOST_STATES + 1)),
-        durations=np.empty((*table, MOST_REQUESTS + 1)),
+        n=np.empty(9, dtype=np.int64),
+        each=np.empty((12, levels), dtype=np.int64),
+        laws=np.empty((MOST_ROWS, 2), dtype=np.int64),
+        shift=np.empty(MOST_LAWS, dtype=np.int64),
+        local=np.empty(MOST_TOKENS + 2, dtype=np.int64),
+        place=np.empty(MOST_TOKENS + 2, dtype=np.int64),
+        joint_shift=np.empty((levels, MOST_STATES + 1), dtype=np.int64),
         most_rows=np.empty(table, dtype=np.int64),
+        durations=np.empty((*table, levels)),
         rates=np.empty((MOST_REQUESTS, 2)),
+        chance=np.empty(MOST_LAWS),
+        prior=np.empty((2, MOST_TOKENS + 2)),
+        joint=np.empty((levels, MOST_STATES + 1)),
+        values=np.empty(MOST_STATES + 1),
     )
 
 
-@kernel
+@inner
 def _fits(x):
     """Whether a number is 0 or far from both ends of the range."""
     return x == 0.0 or LEAST <= x <= MOST
 
 
-@kernel
+@inner
 def _number_of(kept, n, x):
     """The number of x among those kept, added as the last one where it is new; -1 without room."""
     for k in range(n):
         if kept[k] == x:
             return k
-    if n == kept.size:
+    if n == MOST_OPERATORS:
         return -1
     kept[n] = x
     return n
 
 
-@kernel
-def _keep_duration(t, c, w, s, duration, worst):
-    held = t.durations[c, w, s]
+@inner
+def _keep_duration(durations, c, w, s, duration, worst):
+    held = durations[c, w, s]
     if held < 0 or (duration > held if worst else duration < held):
-        t.durations[c, w, s] = duration
+        durations[c, w, s] = duration
 
 
-@kernel
-def _read_requests(words, at, end, t):
-    """Where each request's words start; the most that widths, capacities and rows can matter; or a refusal."""
+@inner
+def _read_requests(words, at, n, record_at, rates):
+    """Where each request's words begin; the most that capacities and widths can matter; or a refusal."""
     requests = int(words[at + 1])
     if requests > MOST_REQUESTS:
         return LARGE, 0, 0
+    n[REQUESTS] = requests
+    n[LENGTHS] = 1
     completion, first_output = words[at + 5], words[at + 6]
     here = at + HEAD + GRAPH * int(words[at])
     tokens = 0.0
     waiting = 0
     widest = 1
-    t.n[LENGTHS] = 1
     for i in range(requests):
-        t.record_at[i] = here
+        record_at[i] = here
         prompt, generated, limit, weight = words[here], words[here + 1], words[here + 2], words[here + 3]
-        if prompt + limit > MOST_TOKENS:
+        if prompt + limit > MOST_TOKENS - 2:
             return LARGE, 0, 0
         if weight == 0.0 or not _fits(weight):
             return RANGE, 0, 0
         # what waiting costs a ms, before and after the first output
-        t.rates[i, 0] = weight * (completion + first_output)
-        t.rates[i, 1] = weight * completion
+        rates[i, 0] = weight * (completion + first_output)
+        rates[i, 1] = weight * completion
         if prompt > 0:
             waiting += 1
         tokens = max(tokens, prompt)
         lengths, drafts = int(words[here + 4]), int(words[here + 5])
-        t.n[LENGTHS] = max(t.n[LENGTHS], lengths)
+        n[LENGTHS] = max(n[LENGTHS], lengths)
         # a wider row changes nothing: no draft of it can be accepted, or none is left to be published
         widest = max(widest, min(drafts + 1, int(limit - generated)))
         here += REQUEST
-        for k in range(lengths):
-            if words[here + 2 * k + 1] == 0.0 or not _fits(words[here + 2 * k + 1]):
+        for k in range(here + 1, here + 2 * lengths, 2):
+            if words[k] == 0.0 or not _fits(words[k]):
                 return RANGE, 0, 0
         here += 2 * lengths
-        for k in range(2 * drafts):
-            if not _fits(words[here + k]):
+        for k in range(here, here + 2 * drafts):
+            if not _fits(words[k]):
                 return RANGE, 0, 0
         here += 2 * drafts
-    t.n[REQUESTS] = requests
     if waiting > 1:
         for g in range(int(words[at])):
             graph = at + HEAD + GRAPH * g
@@ -190,226 +163,204 @@ def _read_requests(words, at, end, t):
     return SWEPT, int(tokens), widest
 
 
-@kernel
-def _read_graphs(words, at, t, most_tokens, widest, worst):
+@inner
+def _read_graphs(words, at, n, widths, capacities, durations, most_rows, most_tokens, widest, worst):
     """Durations by what is served: of equal service only the shortest graph matters, or the longest for the worst."""
-    t.durations[:] = -1.0
-    t.most_rows[:] = 0
-    t.n[WIDTHS] = t.n[CAPACITIES] = 0
-    t.n[SERVED] = 1
+    durations[:] = -1.0
+    most_rows[:] = 0
+    n[WIDTHS] = n[CAPACITIES] = 0
+    n[SERVED] = 1
     for g in range(int(words[at])):
         graph = at + HEAD + GRAPH * g
         duration = words[graph]
-        if not _fits(duration) or duration == 0.0:
+        if duration == 0.0 or not _fits(duration):
             return RANGE
         capacity = int(min(words[graph + 1], most_tokens))
-        rows = int(min(words[graph + 3], t.n[REQUESTS]))
+        rows = int(min(words[graph + 3], n[REQUESTS]))
+        n[SERVED] = max(n[SERVED], min(n[REQUESTS], rows + (1 if capacity else 0)))
         c = 0
         if capacity:
-            c = 1 + _number_of(t.capacities, t.n[CAPACITIES], capacity)
+            c = 1 + _number_of(capacities, n[CAPACITIES], capacity)
             if c == 0:
                 return LARGE
-            t.n[CAPACITIES] = max(t.n[CAPACITIES], c)
-            _keep_duration(t, c, 0, 0, duration, worst)
-        t.n[SERVED] = max(t.n[SERVED], min(t.n[REQUESTS], rows + (1 if capacity else 0)))
+            n[CAPACITIES] = max(n[CAPACITIES], c)
+            _keep_duration(durations, c, 0, 0, duration, worst)
         if rows:
-            w = _number_of(t.widths, t.n[WIDTHS], int(min(words[graph + 4], widest)))
+            w = _number_of(widths, n[WIDTHS], int(min(words[graph + 4], widest)))
             if w < 0:
                 return LARGE
-            t.n[WIDTHS] = max(t.n[WIDTHS], w + 1)
+            n[WIDTHS] = max(n[WIDTHS], w + 1)
             for s in range(1, rows + 1):
-                _keep_duration(t, 0, w, s, duration, worst)
-                if c:
-                    _keep_duration(t, c, w, s, duration, worst)
-            t.most_rows[0, w] = max(t.most_rows[0, w], rows)
-            if c:
-                t.most_rows[c, w] = max(t.most_rows[c, w], rows)
+                _keep_duration(durations, 0, w, s, duration, worst)
+                _keep_duration(durations, c, w, s, duration, worst)
+            most_rows[0, w] = max(most_rows[0, w], rows)
+            most_rows[c, w] = max(most_rows[c, w], rows)
     return SWEPT
 
 
-@kernel
-def _mark_places(words, here, t, prompt, first, generated, limit):
-    """t.place[x] = 1 for prompt remainders x and (from prompt + 1 on) outputs that serving reaches."""
-    place = t.place
-    place[: prompt + limit + 2] = 0
+@inner
+def _read_prior(words, here, mass, beyond, generated, limit):
+    """Mass at each length, all above the limit moved to it, and beyond each; returns the mean length to come."""
+    mass[: limit + 1] = 0.0
+    lengths = int(words[here + 4])
+    if lengths == 0:
+        mass[limit] = 1.0
+    for k in range(here + REQUEST, here + REQUEST + 2 * lengths, 2):
+        mass[int(min(words[k], limit))] += words[k + 1]
+    beyond[limit] = 0.0
+    length = 0.0
+    for g in range(limit - 1, generated - 1, -1):
+        beyond[g] = beyond[g + 1] + mass[g + 1]
+        if mass[g + 1] > 0:
+            length += mass[g + 1] * (g + 1 - generated)
+    return length / beyond[generated]
+
+
+@inner
+def _mark_places(words, here, place, beyond, widths, n_widths, capacities, n_capacities):
+    """place[x] = 1 for prompt remainders x, and for outputs (from prompt + 1 on) that serving reaches."""
+    prompt, generated, limit = int(words[here]), int(words[here + 1]), int(words[here + 2])
     output = prompt + 1
     drafts_at = here + REQUEST + 2 * int(words[here + 4])
     drafts = int(words[here + 5])
-    if prompt:
-        place[prompt] = 1
-        for x in range(prompt, 0, -1):
-            if place[x]:
-                for c in range(t.n[CAPACITIES]):
-                    if x > t.capacities[c]:
-                        place[x - t.capacities[c]] = 1
-                    elif limit > 1 and t.beyond[1] > 0:
-                        place[output + 1] = 1
-    else:
-        place[output + generated] = 1
-    for g in range(first, limit):
+    place[: output + limit + 1] = 0
+    place[prompt if prompt else output + generated] = 1
+    for x in range(prompt, 0, -1):
+        if place[x]:
+            for c in range(n_capacities):
+                if x > capacities[c]:
+                    place[x - capacities[c]] = 1
+                elif beyond[1] > 0:
+                    place[output + 1] = 1
+    for g in range(1 if prompt else generated, limit):
         if place[output + g]:
-            for w in range(t.n[WIDTHS]):
-                width = t.widths[w]
-                for n in range(1, width + 1):
-                    if g + n >= limit or t.beyond[g + n] == 0.0:
+            for w in range(n_widths):
+                for k in range(1, min(widths[w], limit - g - 1) + 1):
+                    if beyond[g + k] == 0.0:
                         break
-                    drafted = n < width and n <= drafts
-                    if not drafted or words[drafts_at + 2 * n - 1] > 0:
-                        place[output + g + n] = 1
-                    if not drafted or words[drafts_at + 2 * n - 2] == 0.0:
+                    drafted = k < widths[w] and k <= drafts
+                    if not drafted or words[drafts_at + 2 * k - 1] > 0:
+                        place[output + g + k] = 1
+                    if not drafted or words[drafts_at + 2 * k - 2] == 0.0:
                         break
 
 
-@kernel
-def _row_law(words, here, t, g, width, limit, x, output, laws):
-    """Outcomes of a row of one width at local state x that has published g; the place in the laws after them."""
+@inner
+def _row_law(words, here, place, mass, beyond, shift, chance, g, width, x, output, stride, law):
+    """Outcomes of a row that has published g, at local state x, from place ``law`` on; the place after them, or -1."""
+    limit = int(words[here + 2])
     drafts_at = here + REQUEST + 2 * int(words[here + 4])
     drafts = int(words[here + 5])
-    last = t.place[output + limit]
-    survival = t.beyond[g]
+    if law + width >= MOST_LAWS:
+        return -1
     reach = 1.0
     finish = 0.0
-    for n in range(1, width + 1):
-        if t.mass[g + n] > 0:
-            finish += reach * t.mass[g + n] / survival
-        beyond = t.beyond[g + n]
-        if g + n == limit or beyond == 0.0:
+    for k in range(1, width + 1):
+        if mass[g + k] > 0:
+            finish += reach * mass[g + k] / beyond[g]
+        if beyond[g + k] == 0.0:
             break
-        drafted = n < width and n <= drafts
-        if drafted:
-            stop = reach * words[drafts_at + 2 * n - 1]
-        else:
-            stop = reach
+        drafted = k < width and k <= drafts
+        stop = reach * words[drafts_at + 2 * k - 1] if drafted else reach
         if stop > 0:
-            if stop < LEAST_CHANCE or laws == MOST_LAWS:
+            if stop < LEAST_CHANCE:
                 return -1
-            t.chance[laws] = stop * beyond / survival
-            t.shift[laws] = t.place[output + g + n] - x
-            laws += 1
+            chance[law] = stop * beyond[g + k] / beyond[g]
+            shift[law] = stride * (place[output + g + k] - x)
+            law += 1
         if not drafted:
             break
-        reach *= words[drafts_at + 2 * n - 2]
+        reach *= words[drafts_at + 2 * k - 2]
         if reach == 0.0:
             break
         if reach < LEAST_CHANCE:
             return -1
     if finish > 0:
-        if laws == MOST_LAWS:
-            return -1
-        t.chance[laws] = finish
-        t.shift[laws] = last - x
-        laws += 1
-    return laws
+        chance[law] = finish
+        shift[law] = stride * (place[output + limit] - x)
+        law += 1
+    return law
 
 
-@kernel
-def _read_prior(words, here, t, generated, limit):
-    """Mass of each length, all above the limit moved to it, and the mass beyond each output."""
-    t.mass[: limit + 1] = 0.0
-    lengths = int(words[here + 4])
-    if lengths == 0:
-        t.mass[limit] = 1.0
-    for k in range(lengths):
-        n = int(min(words[here + REQUEST + 2 * k], limit))
-        t.mass[n] += words[here + REQUEST + 2 * k + 1]
-    t.beyond[limit] = 0.0
-    for g in range(limit - 1, -1, -1):
-        t.beyond[g] = t.beyond[g + 1] + t.mass[g + 1]
-
-
-@kernel
+@inner
 def build(words, at, end, worst, t):
-    """Fill the tables from words[at:end]; returns what becomes of the instance. t.totals[0] is the value of tokens."""
+    """Fill the tables from words[at:end]; what becomes of the instance, and the value of its tokens."""
     if end - at < HEAD:
-        return RANGE
-    for k in range(2, HEAD):
-        if not _fits(words[at + k]):
-            return RANGE
+        return RANGE, 0.0
+    for k in range(at + 2, at + HEAD):
+        if not _fits(words[k]):
+            return RANGE, 0.0
     if words[at + 7] != 0.0:
-        return AGES
-    status, most_tokens, widest = _read_requests(words, at, end, t)
+        return AGES, 0.0
+    n, each, laws, shift, local, place, chance = t.n, t.each, t.laws, t.shift, t.local, t.place, t.chance
+    mass, beyond, widths, capacities = t.prior[0], t.prior[1], each[WIDTH], each[CAPACITY]
+    status, most_tokens, widest = _read_requests(words, at, n, each[RECORD], t.rates)
     if status != SWEPT:
-        return status
-    status = _read_graphs(words, at, t, most_tokens, widest, worst)
+        return status, 0.0
+    status = _read_graphs(words, at, n, widths, capacities, t.durations, t.most_rows, most_tokens, widest, worst)
     if status != SWEPT:
-        return status
+        return status, 0.0
     prefill_value, decode_value = words[at + 2], words[at + 3]
-    operators = t.n[WIDTHS] + t.n[CAPACITIES]
-    states = 1
-    steps = 0
-    rows = 0
-    laws = 0
+    n_widths = n[WIDTHS]
+    operators = n_widths + n[CAPACITIES]
+    states, steps, row, law = 1, 0, 0, 0
     earned = 0.0
-    for i in range(t.n[REQUESTS]):
-        here = t.record_at[i]
+    for i in range(n[REQUESTS]):
+        here = each[RECORD, i]
         prompt, generated, limit = int(words[here]), int(words[here + 1]), int(words[here + 2])
-        _read_prior(words, here, t, generated, limit)
-        first = 1 if prompt else generated
-        length = 0.0
-        for n in range(generated + 1, limit + 1):
-            if t.mass[n] > 0:
-                length += t.mass[n] * (n - generated)
-        length /= t.beyond[generated]
+        length = _read_prior(words, here, mass, beyond, generated, limit)
         earned += words[here + 3] * (prefill_value * prompt + decode_value * length)
-        _mark_places(words, here, t, prompt, first, generated, limit)
-        output = prompt + 1
+        _mark_places(words, here, place, beyond, widths, n_widths, capacities, n[CAPACITIES])
         # places in order of progress
+        output = prompt + 1
         size = 0
         for x in range(prompt, 0, -1):
-            if t.place[x]:
-                t.place[x] = size
-                t.local[size] = x
+            if place[x]:
+                place[x] = size
+                local[size] = x
                 size += 1
-        t.prompts[i] = size
-        for g in range(first, limit):
-            if t.place[output + g]:
-                t.place[output + g] = size
-                t.local[size] = g
+        prompts = size
+        for g in range(generated, limit):
+            if place[output + g]:
+                place[output + g] = size
+                local[size] = g
                 size += 1
-        t.place[output + limit] = size
+        place[output + limit] = size
         size += 1
-        t.size[i] = size
-        t.stride[i] = states
+        stride = states
         states *= size
-        if states > MOST_STATES + 1 or rows + operators * size > MOST_ROWS:
-            return LARGE
+        if states > MOST_STATES + 1 or row + operators * size > MOST_ROWS:
+            return LARGE, 0.0
         steps += size - 1
-        t.row_at[i] = rows
-        t.law_n[rows : rows + operators * size] = 0
+        each[SIZE, i], each[PROMPTS, i], each[STRIDE, i], each[ROW, i] = size, prompts, stride, row
         for o in range(operators):
-            decodes = o < t.n[WIDTHS]
-            for x in range(t.prompts[i] if decodes else 0, size - 1 if decodes else t.prompts[i]):
-                row = rows + o * size + x
-                t.law_at[row] = laws
-                if decodes:
-                    after = _row_law(words, here, t, t.local[x], t.widths[o], limit, x, output, laws)
-                elif t.local[x] > t.capacities[o - t.n[WIDTHS]]:
-                    after = laws + 1
-                    if after > MOST_LAWS:
-                        return LARGE
-                    t.chance[laws] = 1.0
-                    t.shift[laws] = t.place[t.local[x] - t.capacities[o - t.n[WIDTHS]]] - x
-                else:
-                    # the last prompt token publishes one output token, as a row of width 1 does
-                    after = _row_law(words, here, t, 0, 1, limit, x, output, laws)
-                if after < 0:
-                    return RANGE
-                t.law_n[row] = after - laws
-                for k in range(laws, after):
-                    t.shift[k] *= t.stride[i]
-                laws = after
-        rows += operators * size
+            for x in range(size):
+                laws[row + x, 0] = law
+                if o < n_widths:
+                    if prompts <= x < size - 1:
+                        law = _row_law(
+                            words, here, place, mass, beyond, shift, chance, local[x], widths[o], x, output, stride, law
+                        )
+                elif x < prompts:
+                    left = local[x] - capacities[o - n_widths]
+                    if left > 0:
+                        chance[law] = 1.0
+                        shift[law] = stride * (place[left] - x)
+                        law += 1
+                    else:
+                        # the last prompt token publishes one output token, as a row of width 1 does
+                        law = _row_law(words, here, place, mass, beyond, shift, chance, 0, 1, x, output, stride, law)
+                if law < 0 or law >= MOST_LAWS:
+                    return RANGE, 0.0
+                laws[row + x, 1] = law - laws[row + x, 0]
+            row += size
     least = 1.0
-    for k in range(laws):
-        least = min(least, t.chance[k])
+    for k in range(law):
+        least = min(least, chance[k])
     joint = 1.0
-    for _ in range(t.n[SERVED]):
+    for _ in range(n[SERVED]):
         joint *= least
     if joint < LEAST_CHANCE:
-        return RANGE
-    t.n[STATES] = states
-    t.n[STEPS] = steps
-    t.n[WIDEST] = widest
-    t.n[JOINT] = 1
-    t.totals[0] = earned
-    return SWEPT
+        return RANGE, 0.0
+    n[STATES], n[STEPS], n[WIDEST], n[JOINT] = states, steps, widest, 1
+    return SWEPT, earned

@@ -23,7 +23,6 @@ of at most a weight, two prices with their products and sum, a mean length of 2 
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -34,10 +33,7 @@ import numpy.typing as npt
 from fairlane.oracle.plain import Sense
 from fairlane.oracle.solve import Solution, solve
 from fairlane.reference.errors import TooLarge
-from fairlane.reference.graph import Catalog
 from fairlane.reference.instance import Instance
-from fairlane.reference.objective import Objective
-from fairlane.reference.request import Request
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -46,6 +42,8 @@ Bools = npt.NDArray[np.bool_]
 UNIT = 2.0**-53
 # records swept by one call of the kernel, which an interrupt waits for
 AT_ONCE = 4096
+# words of an objective, of a graph, and of a request without prior and acceptance
+PRICES, GRAPH, REQUEST = 6, 5, 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,86 +104,83 @@ class TinyResults:
         return value
 
 
-def _words_of_graphs(catalog: Catalog) -> array[float]:
-    words: list[float] = []
-    for graph in catalog.graphs:
-        n, d = graph.duration_ms.as_integer_ratio()
-        words += (n / d, graph.prefill_capacity, graph.prefill_lanes, graph.decode_capacity, graph.width)
-    return array("d", words)
-
-
-def _words_of_request(request: Request) -> array[float]:
-    prior, acceptance = request.length_prior or (), request.acceptance
-    n, d = request.weight.as_integer_ratio()
-    words: list[float] = [request.prompt, request.generated, request.limit, n / d, len(prior), len(acceptance)]
-    for length, mass in prior:
-        n, d = mass.as_integer_ratio()
-        words += (length, n / d)
-    for q in acceptance:
-        n, d = q.as_integer_ratio()
-        # 1 - q from the exact q: subtracting doubles would lose what cancels
-        words += (n / d or -n, (d - n) / d or n - d)
-    return array("d", words)
-
-
-def _words_of_objective(prices: Objective) -> array[float]:
-    words: list[float] = []
-    for price in (
-        prices.prefill_value,
-        prices.decode_value,
-        prices.time_price,
-        prices.completion_price,
-        prices.first_output_price,
-        prices.age_price,
-    ):
-        n, d = price.as_integer_ratio()
-        # a price that a double rounds to 0 becomes a negative number, which the kernel refuses
-        words.append(n / d or -n)
-    return array("d", words)
-
-
 def pack(instances: Sequence[Instance]) -> tuple[Floats, Ints]:
     """One record of doubles an instance, and where each begins and ends.
 
     Parameters
     ----------
     instances : sequence of Instance
-        Any; a record is empty where a number is beyond the doubles.
+        Any; the record is empty where a number is beyond the doubles.
 
     Returns
     -------
     words, at : ndarray
         float64 and int64; record r is ``words[at[r] : at[r + 1]]``.
     """
-    # the instances live as long as this call, so an object's identity names its words
-    seen: dict[int, array[float]] = {}
-    words = array("d")
-    at = array("q", [0])
+    try:
+        words, at = _records(instances)
+        return np.array(words, dtype=np.float64), np.array(at, dtype=np.int64)
+    except OverflowError:
+        if len(instances) == 1:
+            return np.empty(0), np.zeros(2, dtype=np.int64)
+    half = len(instances) // 2
+    first, first_at = pack(instances[:half])
+    second, second_at = pack(instances[half:])
+    return np.concatenate([first, second]), np.concatenate([first_at, second_at[1:] + first_at[-1]])
+
+
+def _records(instances: Sequence[Instance]) -> tuple[list[float], list[int]]:
+    words: list[float] = []
+    at = [0]
+    # where an object's words were first written; the instances keep all of them alive, so an identity is a name
+    written: dict[int, int] = {}
+    first_at = written.setdefault
     for instance in instances:
-        start = len(words)
-        try:
-            graphs, requests, prices = instance.graphs, instance.requests, instance.objective
-            words.extend((len(graphs), len(requests)))
-            key = id(prices)
-            known = seen.get(key)
-            if known is None:
-                known = seen[key] = _words_of_objective(prices)
-            words.extend(known)
-            key = id(graphs)
-            known = seen.get(key)
-            if known is None:
-                known = seen[key] = _words_of_graphs(graphs)
-            words.extend(known)
-            for request in requests:
-                key = id(request)
-                known = seen.get(key)
-                if known is None:
-                    known = seen[key] = _words_of_request(request)
-                words.extend(known)
-        except OverflowError:
-            del words[start:]
+        catalog, requests, prices = instance.graphs, instance.requests, instance.objective
+        graphs = catalog.graphs
+        words += (len(graphs), len(requests))
+        here = len(words)
+        known = first_at(id(prices), here)
+        if known == here:
+            for price in (
+                prices.prefill_value,
+                prices.decode_value,
+                prices.time_price,
+                prices.completion_price,
+                prices.first_output_price,
+                prices.age_price,
+            ):
+                n, d = price.as_integer_ratio()
+                # what a double rounds to 0 becomes a negative number, which the kernel refuses
+                words.append(n / d or -(n > 0))
+        else:
+            words += words[known : known + PRICES]
+        here += PRICES
+        known = first_at(id(catalog), here)
+        if known == here:
+            for graph in graphs:
+                n, d = graph.duration_ms.as_integer_ratio()
+                words += (n / d, graph.prefill_capacity, graph.prefill_lanes, graph.decode_capacity, graph.width)
+        else:
+            words += words[known : known + GRAPH * len(graphs)]
+        for request in requests:
+            here = len(words)
+            prior, acceptance = request.length_prior or (), request.acceptance
+            known = first_at(id(request), here)
+            if known != here:
+                words += words[known : known + REQUEST + 2 * (len(prior) + len(acceptance))]
+                continue
+            n, d = request.weight.as_integer_ratio()
+            words += (request.prompt, request.generated, request.limit, n / d, len(prior), len(acceptance))
+            for length, mass in prior:
+                n, d = mass.as_integer_ratio()
+                words += (length, n / d)
+            for q in acceptance:
+                n, d = q.as_integer_ratio()
+                # 1 - q from the exact q, since a difference of doubles loses what cancels
+                words += (n / d or -(n > 0), (d - n) / d or -(n < d))
         at.append(len(words))
-    return np.frombuffer(words) if words else np.empty(0), np.frombuffer(at, dtype=np.int64)
+    return words, at
 
 
 def cost_roundings(counts: Ints) -> Ints:
