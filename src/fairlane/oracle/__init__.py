@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING
+
 from fairlane.oracle.certificate import certify, write_certificate
 from fairlane.oracle.evaluate import Evaluation, Loss, evaluate
 from fairlane.oracle.long_run import LongRun, PolicyRate, long_run, policy_rate
 from fairlane.oracle.plain import Sense, solve_plain
 from fairlane.oracle.solve import Solution, solve
+
+if TYPE_CHECKING:
+    from fairlane.oracle.tiny_batch import TinyResults, solve_tiny
+
+# arrays, which the rest does without, are imported when a name that needs them is asked for
+_HOME = {"TinyResults": "tiny_batch", "solve_tiny": "tiny_batch"}
 
 __all__ = [
     "Evaluation",
@@ -15,11 +24,22 @@ __all__ = [
     "PolicyRate",
     "Sense",
     "Solution",
+    "TinyResults",
     "certify",
     "evaluate",
     "long_run",
     "policy_rate",
     "solve",
     "solve_plain",
+    "solve_tiny",
     "write_certificate",
 ]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(importlib.import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
