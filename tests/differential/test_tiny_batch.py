@@ -1,4 +1,4 @@
-"""Many tiny instances in one sweep against the rational solver: enclosing bounds, equal counts, roundings as counted."""
+"""Many tiny instances in one sweep against the rational solver: bounds enclose, counts agree, roundings are counted."""
 
 from __future__ import annotations
 
@@ -94,7 +94,12 @@ def test_more_requests_and_wider_rows_agree_too(sense: Sense) -> None:
         assert found.states[k] == count_states(instance)
 
 
-def decoding(n: int, limit: int, *, price: int | str = 1, chance: str = "1/2", name: str = "decoding") -> Instance:
+HALF = Fraction(1, 2)
+
+
+def decoding(
+    n: int, limit: int, *, price: int | Fraction = 1, chance: Fraction = HALF, name: str = "decoding"
+) -> Instance:
     """n decoding requests of ``limit`` local states that go on, and a graph for two rows of width 2."""
     return Instance(
         graphs=[Graph(name="d", duration_ms=2, decode_capacity=2, width=2)],
@@ -123,9 +128,9 @@ OUTSIDE: dict[str, Callable[[], Instance]] = {
     "more states than the sweep holds": lambda: decoding(4, 9),
     "more requests than the sweep holds": lambda: decoding(13, 1),
     "an integer beyond doubles": lambda: decoding(1, 2, price=10**400),
-    "a price that doubles round to 0": lambda: decoding(1, 2, price=f"1/{10**400}"),
-    "a chance near the end of the range": lambda: decoding(2, 3, chance=f"1/{10**60}"),
-    "a chance that doubles round to 1": lambda: decoding(2, 3, chance=f"{10**400 - 1}/{10**400}"),
+    "a price that doubles round to 0": lambda: decoding(1, 2, price=Fraction(1, 10**400)),
+    "a chance near the end of the range": lambda: decoding(2, 3, chance=Fraction(1, 10**60)),
+    "a chance that doubles round to 1": lambda: decoding(2, 3, chance=1 - Fraction(1, 10**400)),
 }
 
 
@@ -150,20 +155,17 @@ def test_the_limits_of_the_sweep_itself_are_kept() -> None:
     found = solve_tiny([decoding(4, 6), decoding(4, 7), decoding(4, 8), decoding(12, 1), decoding(1, 4999)])
     assert found.states.tolist() == [2400, 4095, 6560, 4095, 4999]
     assert found.swept.tolist() == [True, True, False, True, True]
-    # single rows of one token each, 2 ms a step: n rows of one class take n / 2 steps
-    assert found.exact([3]) == (Fraction(3 * sum(range(1, 13)), 3) - completion_of_pairs(12) - 12,)
-
-
-def completion_of_pairs(n: int) -> Fraction:
-    """Waiting cost of n requests of one token and weight (i + 1) / 3, two every 2 ms, the heaviest first."""
-    return sum((Fraction(i + 1, 3) * 2 * (1 + (n - 1 - i) // 2) for i in range(n)), Fraction(0))
+    # Twelve rows of one token and weights 1/3 ... 12/3, two every 2 ms, the heaviest first: tokens earn 3 (78 / 3),
+    # time costs 12, and waiting (2 * 23 + 4 * 19 + 6 * 15 + 8 * 11 + 10 * 7 + 12 * 3) / 3 = 406 / 3.
+    exact = 78 - 12 - Fraction(406, 3)
+    assert Fraction(float(found.lower[3])) <= exact <= Fraction(float(found.upper[3]))
 
 
 def test_no_instances_are_no_results() -> None:
     found = solve_tiny([])
     assert len(found) == 0
     assert found.lower.shape == found.upper.shape == found.states.shape == found.swept.shape == (0,)
-    assert (found.lower.dtype, found.states.dtype, found.swept.dtype) == (np.float64, np.int64, np.bool_)
+    assert [array.dtype.name for array in (found.lower, found.states, found.swept)] == ["float64", "int64", "bool"]
     assert found.exact() == ()
 
 
@@ -241,7 +243,6 @@ def test_kernels_equal_their_python_sources(request: pytest.FixtureRequest) -> N
     request.getfixturevalue("sources")
     for sense, one in zip(SENSES, compiled, strict=True):
         plain = solve_tiny(instances, sense=sense)
-        # fused multiplications are not used, so that only the bytes' order of sums could differ; it does not
         np.testing.assert_allclose(plain.lower, one.lower, rtol=1e-13, atol=1e-13)
         assert plain.states.tolist() == one.states.tolist()
         assert plain.swept.tolist() == one.swept.tolist()

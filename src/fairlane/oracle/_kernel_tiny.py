@@ -30,6 +30,8 @@ from fairlane.oracle._kernel_tiny_tables import (
     WAITING,
     WIDEST,
     WIDTHS,
+    Floats,
+    Ints,
     build,
 )
 
@@ -74,10 +76,10 @@ def _worth(durations, c, w, s, most, n_capacities, worst):
         return True
     if s < most and durations[c, w, s] == durations[c, w, s + 1]:
         return False
+    covered = False
     for other in range(1, n_capacities + 1):
-        if durations[other, w, s] == durations[0, w, s]:
-            return False
-    return True
+        covered = covered or durations[other, w, s] == durations[0, w, s]
+    return not covered
 
 
 @inner
@@ -105,7 +107,15 @@ def _by_rows(t, n_live, c, w, n_capacities, rate, best, worst):
                     best = cost
             if level + 1 < most:
                 joint_n[level + 1] = _add_row(
-                    t.chance, t.shift, first, outcomes, joint, joint_shift, size, t.joint[level + 1], t.joint_shift[level + 1]
+                    t.chance,
+                    t.shift,
+                    first,
+                    outcomes,
+                    joint,
+                    joint_shift,
+                    size,
+                    t.joint[level + 1],
+                    t.joint_shift[level + 1],
                 )
                 chosen[level] = k
                 level += 1
@@ -198,6 +208,6 @@ def sweep_all(words, at, worst, t, earned, costs, states, counts, status):
         counts[r, 5] = n[REQUESTS]
 
 
-def empty_results(n):
+def empty_results(n: int) -> tuple[Floats, Floats, Ints, Ints, Ints]:
     """Arrays for n instances: value of tokens, cost, states, counts, status."""
     return np.empty(n), np.empty(n), np.empty(n, np.int64), np.empty((n, 6), np.int64), np.empty(n, np.int64)
