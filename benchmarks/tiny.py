@@ -222,6 +222,7 @@ def table_row(name: str, rows: list[Instance]) -> str:
         microseconds(lambda: sweep_all(words, at, False, scratch, *results), n),
         microseconds(lambda: sweep_all(words, at, True, scratch, *results), n),
         microseconds(lambda: solve_tiny(rows), n),
+        microseconds(lambda: [solve_tiny([x]) for x in some], len(some)),
         microseconds(lambda: [solve(x) for x in some], len(some), 3),
         microseconds(lambda: [solve_plain(x) for x in some], len(some), 1),
         microseconds(lambda: [prototype(x) for x in some], len(some), 3),
@@ -239,15 +240,15 @@ def main() -> None:
         "# Thousands of tiny instances",
         "",
         f"{platform.system()} {platform.machine()}, one core, Python {platform.python_version()}. CPU time, µs an "
-        "instance, medians; `pack` writes records of doubles from the Python objects, `sweep` is the kernel, `solve_tiny` "
-        "both and the certified bounds. `solve` (exact rationals), `solve_plain` and the prototype are called once an "
-        "instance, on the first 200.",
+        "instance, medians; `pack` writes records of doubles from the Python objects, `sweep` is the kernel, "
+        "`solve_tiny` both and the certified bounds, for all instances at once and for one a call. `solve` (exact "
+        "rationals), `solve_plain` and the prototype are called once an instance, on the first 200.",
         f"Targets: {TARGET_SWEPT_US} µs in one sweep, {TARGET_CALL_US} µs a call of `solve`.",
         "Written by `python benchmarks/tiny.py`.",
         "",
-        "| draws | instances | mean states | pack | sweep, max | sweep, min | solve_tiny | solve | solve_plain "
-        "| prototype |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        "| draws | instances | mean states | pack | sweep, max | sweep, min | solve_tiny | one a call | solve "
+        "| solve_plain | prototype |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for name, shared, least in (
         ("1 to 100 states, fresh", False, 1),
@@ -261,9 +262,9 @@ def main() -> None:
         cold, warm = first_use(cache), first_use(cache)
     lines += [
         "",
-        f"First call in a process, CPU s: compiling, with an empty cache {cold[1]:.1f}; from a warm cache {warm[1]:.2f}, "
-        f"beside {warm[0]:.2f} for the import of numba. A few instances are answered sooner by `solve`, which compiles "
-        "nothing below 3,000 states.",
+        f"First call in a process, CPU s: compiling, with an empty cache {cold[1]:.1f}; from a warm cache "
+        f"{warm[1]:.2f}, beside {warm[0]:.2f} for the import of numba. A few instances are answered sooner by `solve`, "
+        "which compiles nothing below 3,000 states.",
     ]
     Path(given.output).write_text("\n".join(lines) + "\n", encoding="utf-8")
     print(f"written to {given.output}")

@@ -161,6 +161,18 @@ def test_the_limits_of_the_sweep_itself_are_kept() -> None:
     assert Fraction(float(found.lower[3])) <= exact <= Fraction(float(found.upper[3]))
 
 
+@pytest.mark.parametrize("sense", SENSES)
+def test_drafts_that_are_almost_sure_can_still_be_rejected(sense: Sense) -> None:
+    # in doubles 1 - (1 - 1e-20) is 0, and the states after a rejection would be lost
+    instance = decoding(2, 4, chance=1 - Fraction(1, 10**20))
+    found = solve_tiny([instance], sense=sense)
+    table = Sweep(instance, sense, 10**6)
+    exact = table.value_at(initial_state(instance))
+    assert found.swept.all()
+    assert found.states.tolist() == [len(table.reachable_states())] == [24]
+    assert Fraction(float(found.lower[0])) <= exact <= Fraction(float(found.upper[0]))
+
+
 def test_no_instances_are_no_results() -> None:
     found = solve_tiny([])
     assert len(found) == 0

@@ -14,4 +14,6 @@ kernel: Any = njit(**UNCOUNTED)
 
 # What only kernels call: no entry from Python, which takes as long to compile as a short function, and always a part
 # of its caller, since a dozen arrays handed over cost more than a short loop (16 against 9 us an instance, measured).
-inner: Any = njit(**(UNCOUNTED | {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}))
+INLINED: dict[str, Any] = UNCOUNTED | {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+inner: Any = njit(**INLINED)
