@@ -115,7 +115,7 @@ def pack(instances: Sequence[Instance]) -> tuple[Floats, Ints]:
     Returns
     -------
     words, at : ndarray
-        float64 and int64; record r is ``words[at[r] : at[r + 1]]``.
+        Doubles and int64; record r is ``words[at[r] : at[r + 1]]``.
     """
     try:
         words, at = _records(instances)
