@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING
+
 from fairlane.oracle.certificate import certify, write_certificate
 from fairlane.oracle.evaluate import Evaluation, Loss, evaluate
 from fairlane.oracle.long_run import LongRun, PolicyRate, long_run, policy_rate
@@ -9,6 +12,12 @@ from fairlane.oracle.many import Optimum, Verdict, solve_many, verify_many
 from fairlane.oracle.plain import Sense, solve_plain
 from fairlane.oracle.process_pool import process_pool
 from fairlane.oracle.solve import Solution, solve
+
+if TYPE_CHECKING:
+    from fairlane.oracle.tiny_batch import TinyResults, solve_tiny
+
+# arrays, which the rest does without, are imported when a name that needs them is asked for
+_HOME = {"TinyResults": "tiny_batch", "solve_tiny": "tiny_batch"}
 
 __all__ = [
     "Evaluation",
@@ -18,6 +27,7 @@ __all__ = [
     "PolicyRate",
     "Sense",
     "Solution",
+    "TinyResults",
     "Verdict",
     "certify",
     "evaluate",
@@ -27,6 +37,16 @@ __all__ = [
     "solve",
     "solve_many",
     "solve_plain",
+    "solve_tiny",
     "verify_many",
     "write_certificate",
 ]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(importlib.import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value

@@ -20,11 +20,6 @@ from fairlane.reference.instance import Instance
 MAX_SPREAD_STATES = 20_000_000
 
 
-def swept_in_doubles(solution: Solution) -> bool:
-    """Whether a solution keeps a table of costs."""
-    return isinstance(solution.table, ExactRoot)
-
-
 def cost_table(instance: Instance, solution: Solution) -> CostTable:
     """Costs of every canonical state.
 

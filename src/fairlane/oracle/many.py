@@ -11,7 +11,6 @@ from functools import lru_cache, partial
 from math import gcd
 
 from fairlane.oracle.certificate import certify
-from fairlane.oracle.cost_table import certify_costs, swept_in_doubles
 from fairlane.oracle.in_order import in_order
 from fairlane.oracle.plain import Sense
 from fairlane.oracle.solve import MAX_BYTES, Method, solve
@@ -217,7 +216,9 @@ def _verdict(item: tuple[Instance, tuple[_Sent, ...]], *, on_step: Callable[[str
         )
     rejected = None
     try:
-        if swept_in_doubles(solution):
+        if solution.method is Method.COMPILED_SWEEP_EXACT_ROOT:
+            from fairlane.oracle.cost_table import certify_costs
+
             certify_costs(instance, solution, on_progress=within("checking"))
         else:
             certify(instance, solution, on_progress=within("certifying"))

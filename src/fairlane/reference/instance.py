@@ -21,11 +21,12 @@ class Regenerates(StrEnum):
     EPISODE = "episode"
 
 
-def why_unservable(graphs: Iterable[Graph], request: Request) -> str | None:
+def why_unservable(graphs: Iterable[Graph], request: Request, *, length_known: bool = False) -> str | None:
     """Why no graph can bring a request to its end, or None where some can.
 
     A prompt needs prefill capacity; output beyond the first token of a prompt, and all output of a request
-    that arrives decoding, needs decode capacity.
+    that arrives decoding, needs decode capacity. The hidden length counts only where ``length_known``, in a
+    simulation: the law of an instance does not depend on it.
     """
     rows = tuple(graphs)
     if request.prompt > 0 and not any(g.prefill_capacity > 0 for g in rows):
@@ -33,7 +34,7 @@ def why_unservable(graphs: Iterable[Graph], request: Request) -> str | None:
     longest = request.limit
     if request.length_prior is not None:
         longest = min(longest, request.length_prior[-1][0])
-    if request.output_length is not None and request.length_prior is None:
+    if length_known and request.output_length is not None and request.length_prior is None:
         longest = min(longest, request.output_length)
     after_prompt = 1 if request.prompt > 0 else 0
     if longest - request.generated > after_prompt and not any(g.decode_capacity > 0 for g in rows):

@@ -142,5 +142,5 @@ def _rejections(requests: Sequence[Request], catalog: Catalog) -> tuple[Rejectio
     if both:
         # every request is servable then
         return ()
-    found = ((i, why_unservable(catalog, r)) for i, r in enumerate(requests))
+    found = ((i, why_unservable(catalog, r, length_known=True)) for i, r in enumerate(requests))
     return tuple(Rejection(request=i, reason=reason) for i, reason in found if reason is not None)
