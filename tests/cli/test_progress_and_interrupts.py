@@ -22,9 +22,9 @@ LONG = {
         {"name": "d", "duration_ms": "5/2", "decode_capacity": 3, "width": 3},
     ],
     "requests": [
-        {"id": "a", "prompt": 9, "limit": 30, "acceptance": ["1/2", "1/3"]},
-        {"id": "b", "prompt": 8, "limit": 32, "acceptance": ["2/3", "1/3"], "weight": 2},
-        {"id": "c", "prompt": 7, "limit": 34, "acceptance": ["1/5", "1/7"], "weight": 3},
+        {"id": "a", "prompt": 9, "limit": 40, "acceptance": ["1/2", "1/3"]},
+        {"id": "b", "prompt": 8, "limit": 42, "acceptance": ["2/3", "1/3"], "weight": 2},
+        {"id": "c", "prompt": 7, "limit": 44, "acceptance": ["1/5", "1/7"], "weight": 3},
     ],
     "objective": {"decode_value": 4, "time_price": 1, "completion_price": "1/3"},
 }

@@ -176,3 +176,13 @@ def test_priors_within_1e_12_of_one_pass_only_where_asked(tmp_path: Path) -> Non
 def test_huge_durations_pass(tmp_path: Path) -> None:
     path = write(tmp_path, [{"name": "a", "duration_ms": 3e9, "prefill_capacity": 64}])
     assert load_catalog(path)["a"].duration_ms == 3 * 10**9
+
+
+def test_a_hidden_length_does_not_make_a_request_servable(tmp_path: Path) -> None:
+    # the law of an instance goes up to the limit, whatever a simulation would draw
+    short = {
+        **changed("graphs", GOOD["graphs"][:1]),
+        "requests": [{"id": "a", "prompt": 4, "limit": 5, "output_length": 1}],
+    }
+    with pytest.raises(InvalidInstance, match="its output needs a graph with decode_capacity > 0"):
+        load_instance(write(tmp_path, short))
