@@ -13,8 +13,8 @@ one request has a prompt.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import comb, prod
 
@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from fairlane.reference.errors import Unsupported
 from fairlane.reference.instance import Instance
+from fairlane.reference.request import Request
 from fairlane.reference.state import FINISHED, ZERO, LocalState, State, initial_state
 from fairlane.reference.yields import row_outcomes, truncated_prior
 
@@ -30,7 +31,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 SmallInts = npt.NDArray[np.int32]
 
-PROMPT, DECODE, DONE = 0, 1, 2
+_DONE = (True, 0, 0)
 
 # outcomes of one operator at one local state: (shift, probability), by shift
 ExactLaw = tuple[tuple[int, Fraction], ...]
@@ -124,44 +125,23 @@ def operators_of(instance: Instance) -> tuple[Operator, ...]:
     return (*(Operator(width=w) for w in widths), *(Operator(capacity=c) for c in capacities))
 
 
-def local_chain(instance: Instance, i: int, operators: tuple[Operator, ...]) -> tuple[LocalState, ...]:
-    """Local states of a request that serving it reaches, in order of progress, the finished one last."""
-    request = instance.requests[i]
-    start = LocalState(request.prompt, request.generated, ZERO, False)
-    seen = {start}
-    queue = [start]
-    for local in queue:
-        for operator in operators:
-            for following, _ in outcomes_of(instance, i, local, operator):
-                if following not in seen:
-                    seen.add(following)
-                    queue.append(following)
-    return tuple(sorted(seen, key=lambda x: (x.finished, -x.prompt, x.generated)))
-
-
-def outcomes_of(
-    instance: Instance, i: int, local: LocalState, operator: Operator
-) -> tuple[tuple[LocalState, Fraction], ...]:
-    """Exact outcomes of an operator on a request's local state; none where it does not apply."""
-    request = instance.requests[i]
-    if local.finished:
-        return ()
+def _outcomes(
+    request: Request, prompt: int, generated: int, operator: Operator
+) -> Iterator[tuple[tuple[bool, int, int], Fraction]]:
+    """Exact outcomes of an operator on a local state, as (finished, -prompt, outputs); none where it does not apply."""
     if operator.width:
-        if local.prompt:
-            return ()
-        width, generated = operator.width, local.generated
+        if prompt:
+            return
+        width = operator.width
     else:
-        if not local.prompt:
-            return ()
-        left = local.prompt - operator.capacity
-        if left > 0:
-            return ((LocalState(left, 0, ZERO, False), Fraction(1)),)
+        if not prompt:
+            return
+        if prompt > operator.capacity:
+            yield (False, operator.capacity - prompt, 0), Fraction(1)
+            return
         width, generated = 1, 0
-    law: dict[LocalState, Fraction] = {}
     for n, finished, p in row_outcomes(request.acceptance, width, request.length_prior, generated, request.limit):
-        following = FINISHED if finished else LocalState(0, generated + n, ZERO, False)
-        law[following] = law[following] + p if following in law else p
-    return tuple(law.items())
+        yield (_DONE if finished else (False, 0, generated + n)), p
 
 
 def earned_from(instance: Instance, state: State) -> Fraction:
@@ -187,29 +167,27 @@ def templates_of(instance: Instance) -> dict[tuple[object, ...], list[int]]:
     return groups
 
 
-def count_states(instance: Instance) -> int:
+def merged_axes(instance: Instance) -> tuple[Axis, ...]:
+    """One axis for each template, in the order of the requests."""
+    operators = operators_of(instance)
+    return tuple(_axis(instance, tuple(group), operators) for group in templates_of(instance).values())
+
+
+def count_states(instance: Instance, axes: Sequence[Axis] | None = None) -> int:
     """Reachable unfinished states, exactly, before any sweep; ages not counted.
 
     Without coupled prompts every request can be brought to any of its local states on its own, so the reachable
-    states are the product of the local ones.
+    states are the product of the local ones. ``axes`` are the merged ones, where they are at hand.
     """
-    operators = operators_of(instance)
-    total = 1
-    for group in templates_of(instance).values():
-        total *= len(local_chain(instance, group[0], operators)) ** len(group)
-    return total - 1
+    return int(prod(len(axis.chain) ** axis.members for axis in axes or merged_axes(instance)) - 1
 
 
-def count_canonical(instance: Instance) -> int:
+def count_canonical(instance: Instance, axes: Sequence[Axis] | None = None) -> int:
     """Reachable unfinished states up to exchange of equal requests; ages not counted."""
-    operators = operators_of(instance)
-    total = 1
-    for group in templates_of(instance).values():
-        total *= comb(len(local_chain(instance, group[0], operators)) + len(group) - 1, len(group))
-    return total - 1
+    return prod(axis.n_places for axis in axes or merged_axes(instance)) - 1
 
 
-def pack(instance: Instance, *, merge: bool = False) -> Packed:
+def pack(instance: Instance, *, merge: bool = False, axes: Sequence[Axis] | None = None) -> Packed:
     """The tables' exact content.
 
     Parameters
@@ -218,6 +196,8 @@ def pack(instance: Instance, *, merge: bool = False) -> Packed:
         Without a price on age, and without graphs that put several prompts together.
     merge : bool
         Whether equal requests share an axis.
+    axes : sequence of Axis or None
+        The merged axes, where they are at hand.
 
     Raises
     ------
@@ -228,42 +208,44 @@ def pack(instance: Instance, *, merge: bool = False) -> Packed:
         raise Unsupported("the compiled sweep has no ages in its states")
     if lanes_couple(instance):
         raise Unsupported("the compiled sweep takes one prompt a graph")
-    operators = operators_of(instance)
-    axes: list[Axis] = []
-    for group in templates_of(instance).values():
-        first = _axis(instance, tuple(group), operators)
-        if merge:
-            axes.append(first)
-        else:
-            axes += [
-                Axis(
-                    requests=(i,),
-                    chain=first.chain,
-                    laws=first.laws,
-                    rates=first.rates,
-                    reach=first.reach,
-                    places=first.places,
-                )
-                for i in group
-            ]
+    found: list[Axis] = []
+    for axis in axes or merged_axes(instance):
+        found += [axis] if merge else [replace(axis, requests=(i,)) for i in axis.requests]
     # the largest axis goes innermost, where it is contiguous
-    axes.sort(key=lambda axis: (axis.n_places, axis.requests))
+    found.sort(key=lambda axis: (axis.n_places, axis.requests))
     return Packed(
-        instance=instance, axes=tuple(axes), operators=operators, earned=earned_from(instance, initial_state(instance))
+        instance=instance,
+        axes=tuple(found),
+        operators=operators_of(instance),
+        earned=earned_from(instance, initial_state(instance)),
     )
 
 
 def _axis(instance: Instance, requests: tuple[int, ...], operators: tuple[Operator, ...]) -> Axis:
-    i, prices = requests[0], instance.objective
-    chain = local_chain(instance, i, operators)
-    places = {local: x for x, local in enumerate(chain)}
-    weight = instance.requests[i].weight
+    request, prices = instance.requests[requests[0]], instance.objective
+    # plain numbers while searching: the ages of local states are slow to hash
+    start = (False, -request.prompt, request.generated)
+    met: dict[tuple[bool, int, int], list[dict[tuple[bool, int, int], Fraction]]] = {}
+    queue = [start]
+    seen = {start, _DONE}
+    for key in queue:
+        met[key] = []
+        for operator in operators:
+            law: dict[tuple[bool, int, int], Fraction] = {}
+            for after, p in _outcomes(request, -key[1], key[2], operator):
+                law[after] = law[after] + p if after in law else p
+            met[key].append(law)
+            fresh = [after for after in law if after not in seen]
+            seen.update(fresh)
+            queue += fresh
+    met[_DONE] = [{} for _ in operators]
+    keys = sorted(met)
+    place = {key: x for x, key in enumerate(keys)}
+    chain = tuple(FINISHED if key == _DONE else LocalState(-key[1], key[2], ZERO, False) for key in keys)
+    weight = request.weight
     laws = tuple(
-        tuple(
-            tuple(sorted((places[following] - x, p) for following, p in outcomes_of(instance, i, local, operator)))
-            for x, local in enumerate(chain)
-        )
-        for operator in operators
+        tuple(tuple(sorted((place[after] - x, p) for after, p in met[key][o].items())) for x, key in enumerate(keys))
+        for o in range(len(operators))
     )
     # an operator applies to one phase, and a phase is a run of the chain
     served = [[x for x, law in enumerate(of_operator) if law] for of_operator in laws]
@@ -276,5 +258,5 @@ def _axis(instance: Instance, requests: tuple[int, ...], operators: tuple[Operat
             for x in chain
         ),
         reach=tuple((used[0], used[-1] + 1) if used else (0, 0) for used in served),
-        places=places,
+        places={local: x for x, local in enumerate(chain)},
     )

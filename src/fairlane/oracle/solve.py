@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 from itertools import product
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from fairlane.oracle.aged_induction import AgedSweep
 from fairlane.oracle.backward_induction import MAX_TOKENS, Sweep, numbers_of
@@ -24,6 +24,9 @@ from fairlane.reference.errors import TooLarge, Unsupported
 from fairlane.reference.instance import Instance
 from fairlane.reference.policy import Decision, FunctionPolicy, Policy, Sees, View
 from fairlane.reference.state import FINISHED, ZERO, Action, LocalState, State, initial_state
+
+if TYPE_CHECKING:
+    from fairlane.oracle.packing import Axis
 
 # beyond this many states the compiled sweep starts faster than the rationals end
 SMALL_STATES = 3_000
@@ -150,7 +153,7 @@ def solve(
         aged = AgedSweep(instance, which, MAX_RATIONAL_STATES)
         aged.solve(aged.key_of(root), on_progress)
         return _exact(instance, aged, Method.AGED_BACKWARD_INDUCTION, begun)
-    from fairlane.oracle.packing import count_canonical, count_states, lanes_couple
+    from fairlane.oracle.packing import count_canonical, count_states, lanes_couple, merged_axes
 
     if numbers_of(instance) <= SMALL_STATES and not lanes_couple(instance):
         # counting beforehand takes longer than solving a tiny instance, whose sweep counts as it goes
@@ -158,14 +161,15 @@ def solve(
         states = tiny.count_states()
         tiny.solve(tiny.number_of(root), on_progress)
         return _exact(instance, tiny, Method.BACKWARD_INDUCTION, begun, states)
-    if not lanes_couple(instance) and count_states(instance) > SMALL_STATES:
+    axes = () if lanes_couple(instance) else merged_axes(instance)
+    if axes and count_states(instance, axes) > SMALL_STATES:
         try:
-            return _compiled(instance, which, exact, max_bytes, threads, on_progress, begun)
+            return _compiled(instance, axes, which, exact, max_bytes, threads, on_progress, begun)
         except TooLarge:
             raise
         except Unsupported:
             # costs beyond the range of doubles; rationals have none
-            if count_canonical(instance) > MAX_RATIONAL_STATES:
+            if count_canonical(instance, axes) > MAX_RATIONAL_STATES:
                 raise
     small = Sweep(instance, which, MAX_RATIONAL_STATES)
     small.solve(small.number_of(root), on_progress)
@@ -203,6 +207,7 @@ def _exact(
 
 def _compiled(
     instance: Instance,
+    axes: Sequence[Axis],
     sense: Sense,
     exact: bool,
     max_bytes: int,
@@ -212,7 +217,7 @@ def _compiled(
 ) -> Solution:
     from fairlane.oracle.packing import count_canonical, count_states
 
-    states, canonical = count_states(instance), count_canonical(instance)
+    states, canonical = count_states(instance, axes), count_canonical(instance, axes)
     # merged states cost more each, and are worth it where there are fewer by half
     merge = 2 * canonical <= states
     swept_states = canonical if merge else states
@@ -231,7 +236,7 @@ def _compiled(
     from fairlane.oracle.exact_root import ExactRoot
     from fairlane.oracle.packing import pack
 
-    packed = pack(instance, merge=merge)
+    packed = pack(instance, merge=merge, axes=axes)
     workers = threads if threads is not None else (os.cpu_count() or 1)
     refuse(bytes_needed(packed, workers, itemsize))
     swept = sweep(packed, worst=sense is Sense.MIN, threads=workers, on_progress=on_progress, itemsize=itemsize)
