@@ -11,6 +11,7 @@ import io
 import json
 import tarfile
 from dataclasses import dataclass
+from itertools import combinations
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -25,8 +26,8 @@ from fairlane.reference.request import Request
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
+# (prompt, published) of a request, None once finished
 Local = tuple[int, int] | None
-# (prompt, published) of a local state, None once finished
 
 
 def local_states(request: Request) -> list[Local]:
@@ -39,7 +40,8 @@ def local_states(request: Request) -> list[Local]:
 def row_law(request: Request, published: int, width: int) -> tuple[float, dict[int | None, float]]:
     """Expected tokens of a decode row, and the law of the output after it (None: finished).
 
-    The pages on the model give it: R(n) p(g + n) / S(g) to finish with n tokens, R(n)(1 - q_n) S(g + n) / S(g) to go on.
+    With R(n) the chance that n - 1 drafts are accepted and S the survival of the length: R(n) p(g + n) / S(g) to finish
+    with n tokens, R(n) (1 - q_n) S(g + n) / S(g) to go on after them.
     """
     pairs = request.length_prior or ((request.limit, 1),)
     mass = dict.fromkeys(range(1, request.limit + 1), 0.0)
@@ -69,7 +71,7 @@ def row_law(request: Request, published: int, width: int) -> tuple[float, dict[i
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lane:
-    """What a lane does to one request: for every local state served, its reward and (place after, probability) pairs."""
+    """What a lane does to one request: of every local state served, reward and (place after, probability) pairs."""
 
     served: tuple[int, ...]
     rewards: tuple[float, ...]
@@ -164,7 +166,7 @@ def sizes(instance: Instance) -> Sizes:
 class Arrays:
     """A model by rows: choices of state s are ``starts[s]`` to ``starts[s + 1]``, and likewise branches of a choice.
 
-    ``starts`` has states + 1 entries, ``branches`` choices + 1; ``rewards`` one a choice, ``to`` and ``p`` one a branch.
+    ``starts`` has states + 1 entries, ``branches`` choices + 1; ``rewards`` one a choice; ``to``, ``p`` one a branch.
     """
 
     starts: Ints
@@ -229,8 +231,6 @@ def arrays(instance: Instance) -> Arrays:
 
 def _lanes_of(instance: Instance, graph: Graph) -> list[dict[int, Lane]]:
     """Every way to fill a graph's lanes, by request."""
-    from itertools import combinations
-
     n = len(instance.requests)
     out: list[dict[int, Lane]] = []
     fills: list[int | None] = [None, *(range(n) if graph.prefill_capacity else ())]
@@ -259,7 +259,7 @@ def _block(
     rewards = _outer(gains) - duration * time_price
     # the k-th outcome of every lane; a lane without a k-th one has probability 0 there and is dropped
     most = {i: max(map(len, lane.laws)) for i, lane in lanes.items()}
-    columns: list[tuple[Any, Any]] = [(np.zeros((states.size, 1), np.int64), np.ones((states.size, 1)))]
+    shifts, chances = np.zeros((states.size, 1), np.int64), np.ones((states.size, 1))
     shape = [at.size for at in places]
     index = np.unravel_index(np.arange(states.size), shape)
     for i, lane in lanes.items():
@@ -268,14 +268,8 @@ def _block(
         for row, (x, law) in enumerate(zip(lane.served, lane.laws, strict=True)):
             for k, (after, probability) in enumerate(law):
                 shift[row, k], chance[row, k] = (after - x) * strides[i], probability
-        shifts, chances = columns.pop()
-        columns.append(
-            (
-                (shifts[:, :, None] + shift[index[i]][:, None, :]).reshape(states.size, -1),
-                (chances[:, :, None] * chance[index[i]][:, None, :]).reshape(states.size, -1),
-            )
-        )
-    shifts, chances = columns.pop()
+        shifts = (shifts[:, :, None] + shift[index[i]][:, None, :]).reshape(states.size, -1)
+        chances = (chances[:, :, None] * chance[index[i]][:, None, :]).reshape(states.size, -1)
     kept = chances > 0
     return states, rewards, kept.sum(axis=1), (states[:, None] + shifts)[kept], chances[kept]
 

@@ -1,21 +1,19 @@
 """Other ways to the optimum of an episode: a plain prototype, stored transitions with scipy or quantecon, and Storm.
 
-The prototype is what one writes in an hour: a recursion over states with a memo, in doubles, over every cohort. It reads
-the instance and nothing else of the package.
+The prototype is what one writes in an hour: a recursion over states with a memo, in doubles, over every cohort. It
+reads the instance and uses nothing else of the package.
 """
 
 from __future__ import annotations
 
-import tempfile
 import time
-from collections.abc import Callable
 from functools import cache
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from explicit_arrays import Arrays, row_law, write_umb
+from explicit_arrays import Arrays, row_law
 
 from fairlane.reference.instance import Instance
 
@@ -108,13 +106,14 @@ def by_scipy(model: Arrays) -> tuple[float, dict[str, float]]:
     begun = time.perf_counter()
     matrix = as_matrix(model)
     load = time.perf_counter() - begun
+    begun = time.perf_counter()
     values = np.zeros(model.starts.size - 1)
     sweeps = 0
     while True:
         after = np.maximum.reduceat(model.rewards + matrix @ values, model.starts[:-1])
         sweeps += 1
         if np.array_equal(after, values):
-            return float(values[0]), {"load": load, "sweeps": sweeps}
+            return float(values[0]), {"load": load, "solve": time.perf_counter() - begun, "sweeps": sweeps}
         values = after
 
 
@@ -127,51 +126,34 @@ def by_quantecon(model: Arrays) -> tuple[float, dict[str, float]]:
     number = np.arange(owner.size) - model.starts[owner]
     problem = DiscreteDP(model.rewards, as_matrix(model), DISCOUNT, owner, number)
     load = time.perf_counter() - begun
+    begun = time.perf_counter()
     solved = problem.solve(method="value_iteration", epsilon=1.0, max_iter=100_000)
-    return float(solved.v[0]), {"load": load, "sweeps": solved.num_iter}
+    return float(solved.v[0]), {"load": load, "solve": time.perf_counter() - begun, "sweeps": solved.num_iter}
 
 
-def by_storm(write: Callable[[Path], None], *, exact: bool, drn: bool = False) -> tuple[Any, dict[str, float]]:
-    """Storm's answer on a file, exact in rationals or sound in doubles, and the seconds of loading and solving apart."""
+def by_storm(file: Path, *, exact: bool) -> tuple[Any, dict[str, float]]:
+    """Storm's answer on a DRN or UMB file, exact in rationals or sound in doubles; seconds of loading and solving."""
     import stormpy
 
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / ("m.drn" if drn else "m.umb")
-        begun = time.perf_counter()
-        write(file)
-        size = file.stat().st_size / 2**20
-        written = time.perf_counter() - begun
-        begun = time.perf_counter()
-        if drn:
-            model = stormpy.build_model_from_drn[stormpy.Rational](str(file))
-        else:
-            model = stormpy.build_model_from_umb(str(file))
-        load = time.perf_counter() - begun
+    begun = time.perf_counter()
+    if file.suffix == ".drn":
+        model = stormpy.build_model_from_drn[stormpy.Rational](str(file))
+    else:
+        model = stormpy.build_model_from_umb(str(file))
+    load = time.perf_counter() - begun
     begun = time.perf_counter()
     environment = stormpy.environments.exact() if exact else stormpy.environments.sound()
     result = stormpy.model_checking(model, stormpy.parse_properties(QUERY)[0], environment=environment)
     value = result.get_value(0)
-    seconds = time.perf_counter() - begun
-    return (str(value) if exact else float(value)), {"write": written, "load": load, "solve": seconds, "file_mb": size}
+    solving = time.perf_counter() - begun
+    return (str(value) if exact else float(value)), {"load": load, "solve": solving}
 
 
-def storm_on_arrays(model: Arrays) -> tuple[Any, dict[str, float]]:
-    """Storm in its sound mode on doubles."""
-    return by_storm(lambda file: write_umb(model, file), exact=False)
-
-
-def storm_on_export(instance: Instance, kind: str) -> tuple[Any, dict[str, float]]:
-    """Storm in its exact mode on the package's own export, ``drn`` or ``umb``; the export's seconds apart."""
+def export(instance: Instance, file: Path) -> None:
+    """The package's own export, in rationals, by the file's ending."""
     from fairlane.oracle.explicit_model import explicit_model
     from fairlane.oracle.export_drn import to_drn
     from fairlane.oracle.export_umb import to_umb
 
-    begun = time.perf_counter()
     model = explicit_model(instance)
-    listed = time.perf_counter() - begun
-
-    def write(file: Path) -> None:
-        file.write_bytes(to_drn(model).encode() if kind == "drn" else to_umb(model))
-
-    value, parts = by_storm(write, exact=True, drn=kind == "drn")
-    return value, {"list": listed, **parts}
+    file.write_bytes(to_drn(model).encode() if file.suffix == ".drn" else to_umb(model))
