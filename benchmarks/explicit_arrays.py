@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import tarfile
 from dataclasses import dataclass
 from itertools import combinations
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,7 @@ def row_law(request: Request, published: int, width: int) -> tuple[float, dict[i
         mass[min(length, request.limit)] += float(p)
 
     def survival(g: int) -> float:
-        return sum(mass[n] for n in range(g + 1, request.limit + 1))
+        return math.fsum(mass[n] for n in range(g + 1, request.limit + 1))
 
     drafts = [float(q) for q in request.acceptance]
     reached, alive = 1.0, survival(published)
@@ -159,7 +159,7 @@ def sizes(instance: Instance) -> Sizes:
                 choices += total
             else:
                 transitions += total
-    return Sizes(states=prod(counts), choices=choices, transitions=transitions)
+    return Sizes(states=math.prod(counts), choices=choices, transitions=transitions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,7 +189,7 @@ def arrays(instance: Instance) -> Arrays:
     requests = instance.requests
     prices = instance.objective
     counts = [len(local_states(r)) for r in requests]
-    strides = [prod(counts[i + 1 :]) for i in range(len(counts))]
+    strides = [math.prod(counts[i + 1 :]) for i in range(len(counts))]
     rate = [
         np.array(
             [
@@ -205,7 +205,7 @@ def arrays(instance: Instance) -> Arrays:
     for graph in instance.graphs:
         for lanes in _lanes_of(instance, graph):
             blocks.append(_block(graph, lanes, counts, strides, rate, float(prices.time_price)))
-    n = prod(counts)
+    n = math.prod(counts)
     loop = (np.array([n - 1]), np.zeros(1), np.ones(1, dtype=np.int64), np.array([n - 1]), np.ones(1))
     blocks.append(loop)
     states = np.concatenate([b[0] for b in blocks])

@@ -1,6 +1,6 @@
 """The exact oracle beside a plain prototype, stored transitions with scipy and quantecon, and Storm.
 
-    python benchmarks/oracle.py [--quick | --large | --huge] [--memory-gib 4] [--output benchmarks/results/oracle.md]
+    python benchmarks/oracle.py [--quick | --large | --huge] [--families u6,s6] [--memory-gib 4] [--output FILE]
 
 Every row is one method on one family of `families.py` in a process of its own, after a run on a small member of the
 family, so that no compilation is timed; what compilation costs has rows of its own. Short runs are repeated: medians,
@@ -23,11 +23,12 @@ import sys
 import tempfile
 import time
 from fractions import Fraction
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from explicit_arrays import sizes
+from explicit_arrays import Sizes, sizes
 from families import family
 from oracle_rows import first_use, measure
 
@@ -91,32 +92,39 @@ def rows_of(level: str) -> list[Row]:
     peers = ("prototype", "scipy", "quantecon", "storm")
     if level == "quick":
         return [Row("m4", "bounds"), Row("m4", "exact"), Row("m4", "scipy"), Row("m3", "exact"), Row("m3", "prototype")]
-    rows = [Row("m2", m) for m in ("exact", "plain", *peers)]
-    rows += [Row("m3", m) for m in ("exact", *peers, "storm-drn")]
+    large = level in ("large", "huge")
+    rows = [Row("m2", m) for m in ("exact", "plain", "prototype", "storm-drn")]
+    rows += [Row("m3", m) for m in ("exact", "prototype", "scipy", "storm")]
+    rows += [Row("m3", m) for m in ("plain", "storm-drn", "storm-umb") if large]
     for name in ("m4", "u4"):
-        rows += [*both(name), *(Row(name, m) for m in ("rational", *peers, "storm-drn"))]
+        rows += [*both(name), *(Row(name, m) for m in ("rational", *peers))]
     rows += [*both("m5"), *both("u5"), Row("u5", "prototype"), Row("u5", "storm-drn")]
-    heavy = [Row("u5", m, 1, 300) for m in ("scipy", "quantecon", "storm")]
-    rows += heavy if level in ("large", "huge") else []
+    rows += [Row("u5", m, 1, 300) for m in ("scipy", "quantecon", "storm") if large]
     rows += [*both("m6", "u6"), *(Row("u6", m) for m in peers)]
-    rows += [*both("s6"), Row("s6", "prototype-merged"), *both("s9", "s12", "m8")]
-    rows += [*both("w4"), *both("w4", methods=("unmerged",)), *(Row("w4", m) for m in peers), *both("w5")]
-    rows += [Row("a2", m) for m in ("exact", "plain", "prototype")]
-    rows += [Row("a3", m, 1, 60) for m in ("exact", "prototype")]
-    rows += [Row("a4", m, 1, 60) for m in ("exact", "prototype")]
-    if level in ("large", "huge"):
-        rows += [Row("m3", "storm-umb"), *both("u7")]
-        rows += [Row("u8", "bounds", 1, 600), Row("u8", "bounds", 2, 600), Row("u8", "exact", 2, 600)]
+    if large:
+        rows += [*both("u7"), Row("u8", "bounds", 1, 900), Row("u8", "bounds", 2, 900), Row("u8", "exact", 2, 900)]
     if level == "huge":
-        rows.append(Row("u9", "bounds", 2, 1800))
+        rows.append(Row("u9", "bounds", 2, 3600))
+    rows += [*both("s6"), Row("s6", "prototype-merged"), *both("s9", "s12", "m8")]
+    rows += [*both("w4"), *both("w4", methods=("unmerged",)), Row("w4", "prototype"), Row("w4", "storm"), *both("w5")]
+    rows += [Row("a2", m) for m in ("exact", "plain", "prototype")]
+    # the aged sweep's rationals are slow, and its states many
+    rows += [Row("a3", m, 1, 400 if large else 90) for m in ("exact", "prototype")]
+    rows += [Row("a4", m, 1, 400 if large else 20) for m in ("exact", "prototype")]
     return rows
+
+
+@cache
+def size_of(name: str) -> Sizes:
+    """Sizes of a family's explicit model."""
+    return sizes(family(name))
 
 
 def not_run(row: Row, memory_gib: float) -> str | None:
     """Why a peer is not started; its size is counted without building anything."""
     if row.method in OURS or family(row.name).objective.age_price:
         return None
-    size = sizes(family(row.name))
+    size = size_of(row.name)
     needed = size.transitions * BYTES_A_TRANSITION / 2**30
     if row.method in ("scipy", "quantecon", "storm") and needed > memory_gib:
         return f"not run: {size.transitions:,} transitions take about {needed:,.1f} GiB; {memory_gib:g} are allowed"
@@ -185,7 +193,11 @@ def agreement(found: dict[str, Any], truth: dict[str, Any]) -> tuple[str, bool]:
 
 
 def verdict(row: Row, found: dict[str, Any]) -> tuple[str, str]:
-    """The target of a row, and whether it was met; by the fastest run alone where the median misses."""
+    """The target of a row, and whether it was met.
+
+    Where the median misses, the fastest run may meet it, or the CPU seconds of all threads together, which an idle
+    machine would not exceed.
+    """
     targets = UNMERGED_TARGETS if row.method == "unmerged" else TARGETS
     if row.method not in OURS or row.name not in targets or (row.threads == 1 and row.name != "m2"):
         return "", ""
@@ -199,6 +211,8 @@ def verdict(row: Row, found: dict[str, Any]) -> tuple[str, str]:
         return told, "yes"
     if found["wall_min"] <= seconds:
         return told, "fastest run only"
+    if found["cpu_min"] <= seconds:
+        return told, "CPU of all threads only"
     times = found["wall_min"] / seconds
     return told, f"no, {times:.2g} times"
 
@@ -208,12 +222,13 @@ def both_times(median: float, least: float) -> str:
     return f"{median:.3g} ({least:.3g})"
 
 
+@cache
 def size_columns(name: str) -> str:
     """Nominal and canonical states, and what an explicit model would hold."""
     instance = family(name)
     if instance.objective.age_price:
         return "with ages | | "
-    size = sizes(instance)
+    size = size_of(name)
     canonical = f"{count_states(instance):,} | {count_canonical(instance):,} | "
     # without the final state's loop
     return canonical + f"{size.choices - 1:,} / {size.transitions - 1:,}"
@@ -293,6 +308,7 @@ def main() -> int:
     for name in ("quick", "large", "huge"):
         level.add_argument(f"--{name}", action="store_const", const=name, dest="level", default="default")
     parser.add_argument("--memory-gib", type=float, default=4.0, help="most memory of a peer")
+    parser.add_argument("--families", help="only these, such as u6,s6; no page is written without --output")
     parser.add_argument("--output", type=Path, help="default: benchmarks/results/oracle.md, none with --quick")
     parser.add_argument("--row", nargs=4, help=argparse.SUPPRESS)
     parser.add_argument("--first", help=argparse.SUPPRESS)
@@ -306,6 +322,11 @@ def main() -> int:
         return 0
     begun, load_before = time.perf_counter(), load()
     rows = rows_of(given.level)
+    if given.families:
+        wanted = given.families.split(",")
+        rows = [row for row in rows if row.name in wanted]
+    part = given.level == "quick" or bool(given.families)
+    output = given.output or (None if part else Path("benchmarks/results/oracle.md"))
     answers: dict[str, dict[str, Any]] = {}
     lines: list[str] = []
     agreed = True
@@ -323,8 +344,7 @@ def main() -> int:
                 answers[row.name] = found
         lines.append(line_of(row, found, judged))
         print(lines[-1], flush=True)
-    first = [] if given.level == "quick" else first_use_lines()
-    output = given.output or (None if given.level == "quick" else Path("benchmarks/results/oracle.md"))
+    first = [] if part else first_use_lines()
     if output is not None:
         output.write_text("\n".join(page(given.level, load_before, begun, lines, first)) + "\n", encoding="utf-8")
         print(f"written to {output}")
