@@ -62,9 +62,9 @@ def row_law(request: Request, published: int, width: int) -> tuple[float, dict[i
         q = drafts[n - 1] if n <= len(drafts) and n < width else 0.0
         goes_on = reached * (1 - q) * survival(after) / alive if after < request.limit else 0.0
         tokens += n * (ends + goes_on)
-        for following, p in ((None, ends), (after, goes_on)):
-            if p:
-                law[following] = law.get(following, 0.0) + p
+        for following, chance in ((None, ends), (after, goes_on)):
+            if chance:
+                law[following] = law.get(following, 0.0) + chance
         reached *= q
     return tokens, law
 
