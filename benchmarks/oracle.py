@@ -156,7 +156,9 @@ def child(words: list[str], limit_s: int, **environment: str) -> dict[str, Any]:
     if out.returncode < 0:
         return {"failure": f"ended by signal {-out.returncode}"}
     if out.returncode:
-        return {"failure": f"failed: {(out.stderr.strip().splitlines() or ['no message'])[-1][:100]}"}
+        # a message may name places of this machine, so the page has only its kind
+        print(out.stderr, file=sys.stderr)
+        return {"failure": f"failed: {(out.stderr.strip().splitlines() or ['no message'])[-1].split(':')[0]}"}
     found: dict[str, Any] = json.loads(out.stdout.strip().splitlines()[-1])
     return found
 

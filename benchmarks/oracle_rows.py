@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import importlib.util
+import math
 import os
 import resource
 import statistics
@@ -48,14 +49,15 @@ def ours(method: str, name: str, threads: int) -> Callable[[], Answer]:
         }
 
     def without_merging() -> Answer:
-        from fairlane.oracle.compiled import outward, sweep
+        from fairlane.oracle.compiled import sweep
         from fairlane.oracle.packing import pack
         from fairlane.reference.state import initial_state
 
         packed = pack(instance)
         swept = sweep(packed, threads=threads)
         least, most = swept.bounds(swept.number_of(packed.digits_of(initial_state(instance))))
-        lower, upper = outward(packed.earned - most, packed.earned - least)
+        lower = math.nextafter(float(packed.earned - most), -math.inf)
+        upper = math.nextafter(float(packed.earned - least), math.inf)
         return {"exact": None, "lower": lower, "upper": upper, "how": "compiled_sweep"}
 
     return without_merging if method == "unmerged" else run
