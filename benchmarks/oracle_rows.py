@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import importlib.util
 import math
+import multiprocessing
 import os
 import resource
 import statistics
@@ -122,17 +123,31 @@ def stored(method: str, name: str) -> Callable[[], Answer]:
     return run
 
 
-def storm(method: str, name: str, folder: Path) -> Callable[[], Answer]:
-    """Storm on a file: sound in doubles, or exact on the package's export."""
+def write_model(name: str, file: Path, *, exact: bool) -> None:
+    """The file Storm reads: the package's export in rationals, or the arrays in doubles."""
     from explicit_arrays import arrays, write_umb
-    from oracle_peers import by_storm, export
+    from oracle_peers import export
 
-    file = folder / f"{name}{'.drn' if method == 'storm-drn' else '.umb'}"
-    exact = method != "storm"
     if exact:
         export(family(name), file)
     else:
         write_umb(arrays(family(name)), file)
+
+
+def storm(method: str, name: str, folder: Path) -> Callable[[], Answer]:
+    """Storm on a file: sound in doubles, or exact on the package's export."""
+    from oracle_peers import by_storm
+
+    file = folder / f"{name}{'.drn' if method == 'storm-drn' else '.umb'}"
+    exact = method != "storm"
+    # written by another process, so that Storm finds none of its memory here
+    writer = multiprocessing.get_context("spawn").Process(
+        target=write_model, args=(name, file), kwargs={"exact": exact}
+    )
+    writer.start()
+    writer.join()
+    if writer.exitcode:
+        raise RuntimeError(f"the model's file could not be written: exit {writer.exitcode}")
 
     def run() -> Answer:
         value, parts = by_storm(file, exact=exact)
