@@ -32,8 +32,6 @@ from explicit_arrays import Sizes, sizes
 from families import family
 from oracle_rows import first_use, measure
 
-from fairlane.oracle.packing import count_canonical, count_states
-
 TITLES = {
     "bounds": "fairlane, certified bounds",
     "exact": "fairlane, exact value",
@@ -227,6 +225,9 @@ def both_times(median: float, least: float) -> str:
 @cache
 def size_columns(name: str) -> str:
     """Nominal and canonical states, and what an explicit model would hold."""
+    # not at the top: what a first use imports is measured
+    from fairlane.oracle.packing import count_canonical, count_states
+
     instance = family(name)
     if instance.objective.age_price:
         return "with ages | | "
