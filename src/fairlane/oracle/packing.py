@@ -179,7 +179,7 @@ def count_states(instance: Instance, axes: Sequence[Axis] | None = None) -> int:
     Without coupled prompts every request can be brought to any of its local states on its own, so the reachable
     states are the product of the local ones. ``axes`` are the merged ones, where they are at hand.
     """
-    return int(prod(len(axis.chain) ** axis.members for axis in axes or merged_axes(instance)) - 1
+    return int(prod(len(axis.chain) ** axis.members for axis in axes or merged_axes(instance))) - 1
 
 
 def count_canonical(instance: Instance, axes: Sequence[Axis] | None = None) -> int:
