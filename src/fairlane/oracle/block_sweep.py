@@ -160,6 +160,7 @@ def sweep_blocks(
     Returns
     -------
     ndarray of float64 or float32, shape (n_states,)
+        By state number; the final state has 0.
     """
     from fairlane.oracle._kernel_blocks import sweep_cells
 

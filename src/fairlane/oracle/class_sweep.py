@@ -110,6 +110,7 @@ def sweep_classes(
     Returns
     -------
     ndarray of float64, shape (n_states,)
+        By canonical state number; the final state has 0.
     """
     rules = Rules(packed.instance, packed.operators, worst=worst)
     most = [most_served(axis, rules, packed) for axis in packed.axes]

@@ -120,6 +120,7 @@ def sweep_one_axis(
     Returns
     -------
     ndarray of float64, shape (n_states,)
+        By canonical state number; the final state has 0.
     """
     from fairlane.oracle._kernel_places import serve_prompt, serve_rows, take_level
 

@@ -9,7 +9,9 @@ from numba import njit
 
 # The kernels allocate nothing, so they go without numba's reference counts, which are atomic and cost more than what
 # a call does here.
-kernel: Any = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+UNCOUNTED: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
+
+kernel: Any = njit(**UNCOUNTED)
 
 
 @kernel

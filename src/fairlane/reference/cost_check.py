@@ -305,42 +305,13 @@ def _measure(
         def ints(size: int = n + 2) -> Ints:
             return np.zeros(size, dtype=np.int64)
 
-        found: tuple[float, int, int]
-        if alone:
-            found = deviations_alone(
-                *piece,
-                costs,
-                arrays.strides,
-                arrays.sizes,
-                *arrays.laws,
-                ints(),
-                ints(),
-                ints(),
-                ints(),
-                ints(room),
-                np.zeros(room),
-            )
-        else:
-            found = deviations(
-                *piece,
-                costs,
-                arrays.group_of,
-                arrays.group_start,
-                arrays.strides,
-                arrays.sizes,
-                *arrays.places,
-                *arrays.laws,
-                ints(),
-                ints(),
-                ints(),
-                ints(),
-                ints(),
-                ints(),
-                ints(),
-                np.zeros(n + 2, dtype=np.bool_),
-                ints(),
-            )
-        return found
+        groups_of: tuple[object, ...] = (arrays.strides, arrays.sizes)
+        own: tuple[object, ...] = (*(ints() for _ in range(4)), ints(room), np.zeros(room))
+        if not alone:
+            groups_of = (arrays.group_of, arrays.group_start, *groups_of, *arrays.places)
+            own = (*(ints() for _ in range(7)), np.zeros(n + 2, dtype=np.bool_), ints())
+        kernel: Callable[..., tuple[float, int, int]] = deviations_alone if alone else deviations
+        return kernel(*piece, costs, *groups_of, *arrays.laws, *own)
 
     with ThreadPoolExecutor(max_workers=workers) as pool:
         try:
