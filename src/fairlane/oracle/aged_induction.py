@@ -88,6 +88,10 @@ class AgedSweep:
             out.append((action, reward - area[action.graph], [(p, (number + shift, aged)) for p, shift in law]))
         return out
 
+    def tried(self, key: Key) -> list[tuple[Action, fmpq, list[tuple[fmpq, Key]]]]:
+        """Actions among which an optimal one is: for the best value those with maximal decode sets."""
+        return self.moves(key, every=self.sense is not Sense.MAX)
+
     def _value(self, key: Key) -> fmpq | None:
         return fmpq(0) if key[0] == self.base.size - 1 else self.values.get(key)
 
@@ -107,7 +111,7 @@ class AgedSweep:
             if self._value(key) is not None:
                 pending.pop()
                 continue
-            moves = self.moves(key, every=not best)
+            moves = self.tried(key)
             missing = {k for _, _, law in moves for _, k in law if self._value(k) is None}
             if missing:
                 pending += missing

@@ -43,6 +43,8 @@ class Method(StrEnum):
 
     BACKWARD_INDUCTION = "backward_induction"
     AGED_BACKWARD_INDUCTION = "aged_backward_induction"
+    AGED_COMPILED_SWEEP = "aged_compiled_sweep"
+    AGED_COMPILED_SWEEP_EXACT_ROOT = "aged_compiled_sweep_exact_root"
     COMPILED_SWEEP = "compiled_sweep"
     COMPILED_SWEEP_SINGLE = "compiled_sweep_single_precision"
     COMPILED_SWEEP_EXACT_ROOT = "compiled_sweep_exact_root"
@@ -150,9 +152,7 @@ def solve(
             f"the exact solver takes at most {MAX_TOKENS:,}"
         )
     if instance.objective.age_price:
-        aged = AgedSweep(instance, which, MAX_RATIONAL_STATES)
-        aged.solve(aged.key_of(root), on_progress)
-        return _exact(instance, aged, Method.AGED_BACKWARD_INDUCTION, begun)
+        return _aged(instance, which, exact, max_bytes, threads, on_progress, begun)
     from fairlane.oracle.packing import count_canonical, count_states, lanes_couple, merged_axes
 
     if numbers_of(instance) <= SMALL_STATES and not lanes_couple(instance):
@@ -174,6 +174,82 @@ def solve(
     small = Sweep(instance, which, MAX_RATIONAL_STATES)
     small.solve(small.number_of(root), on_progress)
     return _exact(instance, small, Method.BACKWARD_INDUCTION, begun)
+
+
+def _aged(
+    instance: Instance,
+    sense: Sense,
+    exact: bool,
+    max_bytes: int,
+    threads: int | None,
+    on_progress: Callable[[int, int], None] | None,
+    begun: float,
+) -> Solution:
+    from fairlane.oracle.packing import count_states, lanes_couple
+
+    coupled = lanes_couple(instance)
+    # ages only multiply the states that there are without them
+    if coupled or numbers_of(instance) <= SMALL_STATES or count_states(instance) <= SMALL_STATES:
+        try:
+            return solve_aged_rationally(instance, sense, MAX_RATIONAL_STATES if coupled else SMALL_STATES, on_progress)
+        except TooLarge:
+            if coupled:
+                raise
+    from fairlane.oracle.aged_root import AgedRoot
+    from fairlane.oracle.aged_sweep import sweep_aged
+
+    try:
+        swept = sweep_aged(
+            instance, worst=sense is Sense.MIN, max_bytes=max_bytes, threads=threads, on_progress=on_progress
+        )
+    except TooLarge:
+        raise
+    except Unsupported:
+        # numbers beyond 64 bits or the range of doubles; rationals have no such limit
+        return solve_aged_rationally(instance, sense, MAX_RATIONAL_STATES, on_progress)
+    root = AgedRoot(swept)
+    least, most = swept.bounds()
+    lower, upper = outward(swept.packed.earned - most, swept.packed.earned - least)
+    value: Fraction | None = None
+    method = Method.AGED_COMPILED_SWEEP
+    if exact:
+        try:
+            value = root.value_at(initial_state(instance))
+        except TooLarge:
+            value = None
+        else:
+            method = Method.AGED_COMPILED_SWEEP_EXACT_ROOT
+            if not Fraction(lower) <= value <= Fraction(upper):
+                raise AssertionError("the exact value leaves its certified bounds: the sweep is wrong")
+            lower, upper = enclose(value)
+    return Solution(
+        value=value,
+        lower=lower,
+        upper=upper,
+        policy=policy_of(instance, root),
+        states=len(swept.costs),
+        canonical_states=None,
+        method=method,
+        seconds=time.perf_counter() - begun,
+        _table=root,
+        _list_states=lambda: root.list_states(MAX_RATIONAL_STATES),
+    )
+
+
+def solve_aged_rationally(
+    instance: Instance, sense: Sense, max_states: int, on_progress: Callable[[int, int], None] | None = None
+) -> Solution:
+    """Every value of an instance with a price on age, in rationals.
+
+    Raises
+    ------
+    TooLarge
+        More than ``max_states`` states with their ages.
+    """
+    begun = time.perf_counter()
+    aged = AgedSweep(instance, sense, max_states)
+    aged.solve(aged.key_of(initial_state(instance)), on_progress)
+    return _exact(instance, aged, Method.AGED_BACKWARD_INDUCTION, begun)
 
 
 def _exact(
