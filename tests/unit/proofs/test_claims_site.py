@@ -205,3 +205,18 @@ def test_the_extension_warns_of_what_needs_mending(folder: Path, tmp_path_factor
     done = sphinx(source)
     assert done.returncode != 0
     assert "bare number 17 in prose" in done.stderr
+
+
+@pytest.mark.parametrize(("says", "succeeds"), [("two() == 2", True), ("two() == 3", False)])
+def test_a_build_imports_the_notes_own_modules_and_fails_on_a_red_claim(
+    says: str, succeeds: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "own.py").write_text("def two() -> int:\n    return 2\n", encoding="utf-8")
+    text = "# Own\n\n" + claim_text("exact", says, claim_id="two", import_="own:two")
+    (tmp_path / "notes" / "first.md").write_text(text, encoding="utf-8")
+    (tmp_path / "conf.py").write_text(CONF.replace("{more}", ', "fairlane.proofs.claims.sphinx_ext"'))
+    (tmp_path / "index.md").write_text("# Start\n\n```{toctree}\nnotes/first\n```\n")
+    done = sphinx(tmp_path)
+    assert (done.returncode == 0) is succeeds, done.stderr
+    assert ("claim 'two' is red" in done.stderr) is not succeeds

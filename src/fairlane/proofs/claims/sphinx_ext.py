@@ -13,6 +13,7 @@ It defines the ``claim`` directive, the roles ``val``, ``num`` and ``claim``, a 
 
 from __future__ import annotations
 
+import sys
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
@@ -209,12 +210,17 @@ def load(app: Sphinx) -> None:
     folder = Path(app.confdir) / app.config.fairlane_notes
     if app.config.fairlane_notes_run not in list(Run):
         raise ConfigError(f"fairlane_notes_run is {app.config.fairlane_notes_run!r}; need one of {', '.join(Run)}")
+    roots = (Path.cwd(), folder.resolve())
+    for root in roots:
+        # notes import modules of their own, as they do under `fairlane notes check`
+        if str(root) not in sys.path:
+            sys.path.insert(0, str(root))
     try:
         collection = load_collection(folder)
         report = check(
             collection,
             today=date.today(),
-            roots=(Path.cwd(), folder.resolve()),
+            roots=roots,
             run=Run(app.config.fairlane_notes_run),
         )
     except FairlaneError as error:
@@ -223,6 +229,9 @@ def load(app: Sphinx) -> None:
     env.fairlane_collection, env.fairlane_report = collection, report
     for problem in report.problems:
         log.warning("%s", problem)
+    for claim_id, entry in report.everything.items():
+        if entry.colour is Colour.RED:
+            log.warning("claim %r is red: %s", claim_id, entry.summary)
 
 
 def outdated(app: Sphinx, env: BuildEnvironment, *_: set[str]) -> list[str]:
