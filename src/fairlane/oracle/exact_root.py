@@ -15,6 +15,7 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cached_property
 from math import lcm, prod
 from operator import mul
 from typing import NamedTuple
@@ -83,14 +84,6 @@ class ExactRoot:
         # scaled costs by number
         self.costs: dict[int, int] = {packed.n_states - 1: 0}
         self.rules = Rules(packed.instance, packed.operators, worst=swept.worst)
-        self.scales = [scales_of(axis) for axis in packed.axes]
-        self.weights = [
-            [
-                [[int(p * scales[x] / scales[x + shift]) for shift, p in law] for x, law in enumerate(chain)]
-                for chain in axis.laws
-            ]
-            for axis, scales in zip(packed.axes, self.scales, strict=True)
-        ]
         graphs = packed.instance.graphs.graphs
         time_price = packed.instance.objective.time_price
         prices = [time_price, *(r for axis in packed.axes for r in axis.rates)]
@@ -121,6 +114,22 @@ class ExactRoot:
         # of the two, and the roundings of the comparison itself.
         own = relative_error(action_roundings(packed))
         self.slack = math.nextafter(float(2 * (swept.relative_error + own)), math.inf)
+
+    @cached_property
+    def scales(self) -> list[list[int]]:
+        """The scales of each axis's local states; bounds alone do without them."""
+        return [scales_of(axis) for axis in self.packed.axes]
+
+    @cached_property
+    def weights(self) -> list[list[list[list[int]]]]:
+        """By axis, operator and local state: the whole weights of its outcomes."""
+        return [
+            [
+                [[int(p * scales[x] / scales[x + shift]) for shift, p in law] for x, law in enumerate(chain)]
+                for chain in axis.laws
+            ]
+            for axis, scales in zip(self.packed.axes, self.scales, strict=True)
+        ]
 
     def sets_of(self, digits: Digits) -> list[Served]:
         """Every set that can be served in a state; of equal members of an axis the first ones."""
