@@ -141,7 +141,7 @@ class Sweep:
             out.append(digit)
         return out
 
-    def _row(self, i: int, place: int, width: int) -> _Lane:
+    def row(self, i: int, place: int, width: int) -> _Lane:
         key = (i, place, width)
         lane = self.rows.get(key)
         if lane is None:
@@ -149,7 +149,7 @@ class Sweep:
             lane = self.rows[key] = self._published(i, place, self.locals[i][place].generated, width, fmpq(0))
         return lane
 
-    def _fill(self, i: int, place: int, share: int) -> _Lane:
+    def fill(self, i: int, place: int, share: int) -> _Lane:
         key = (i, place, share)
         lane = self.fills.get(key)
         if lane is None:
@@ -203,7 +203,7 @@ class Sweep:
             prefills = lists.get(shape)
             if prefills is None:
                 prefills = lists[shape] = (
-                    self._lists(g, prompts, places, every=every or every_prefill) if shape[0] else [NO_LANES]
+                    self.lists(g, prompts, places, every=every or every_prefill) if shape[0] else [NO_LANES]
                 )
             waited = rate * self.durations[g]
             for prefill, gained, filled in prefills:
@@ -233,13 +233,13 @@ class Sweep:
                 # leave enough rows behind to reach a maximal set
                 last = len(rows) if every else len(rows) - (capacity - size) + 1
                 for k in range(first, last):
-                    lane = self._row(rows[k], places[rows[k]], width)
+                    lane = self.row(rows[k], places[rows[k]], width)
                     grown.append(((*members, rows[k]), k + 1, value + lane.reward, _joint(law, lane.law)))
             level = grown
         # levels come by size, and members in order within one
         return out
 
-    def _lists(self, g: int, prompts: list[int], places: list[int], *, every: bool) -> _Lanes:
+    def lists(self, g: int, prompts: list[int], places: list[int], *, every: bool) -> _Lanes:
         """Prefill lists with expected reward and law; lists with equal shares once, the empty one first."""
         graph = self.graphs[g]
         out: list[tuple[tuple[int, ...], fmpq, Law]] = []
@@ -248,7 +248,7 @@ class Sweep:
             out.append(NO_LANES)
         if lanes == 1:
             for i in prompts:
-                lane = self._fill(i, places[i], min(graph.prefill_capacity, self.prompts[i] - places[i]))
+                lane = self.fill(i, places[i], min(graph.prefill_capacity, self.prompts[i] - places[i]))
                 out.append(((i,), lane.reward, lane.law))
             return out
         seen: set[frozenset[tuple[int, int]]] = set()
@@ -269,7 +269,7 @@ class Sweep:
                 value: fmpq = fmpq(0)
                 law: Law = [(fmpq(1), 0)]
                 for i, share in zip(order, shares, strict=True):
-                    lane = self._fill(i, places[i], share)
+                    lane = self.fill(i, places[i], share)
                     value += lane.reward
                     law = _joint(law, lane.law)
                 out.append((order, value, law))
@@ -297,65 +297,6 @@ class Sweep:
                             f"the limit is {self.max_states}"
                         )
         return queue
-
-    def count_states(self) -> int:
-        """Reachable unfinished states where no graph puts two prompts together: the product of the local ones."""
-        widths = {g.width for g in self.graphs if g.decode_capacity}
-        capacities = {g.prefill_capacity for g in self.graphs if g.prefill_capacity}
-        total = 1
-        for i, chain in enumerate(self.locals):
-            stride, prompt = self.strides[i], self.prompts[i]
-            seen = {0}
-            queue = [0]
-            for place in queue:
-                if place < prompt:
-                    lanes = [self._fill(i, place, min(capacity, prompt - place)) for capacity in capacities]
-                elif place < len(chain) - 1:
-                    lanes = [self._row(i, place, width) for width in widths]
-                else:
-                    continue
-                for lane in lanes:
-                    for _, shift in lane.law:
-                        following = place + shift // stride
-                        if following not in seen:
-                            seen.add(following)
-                            queue.append(following)
-            total *= len(seen)
-        return total - 1
-
-    def count_reached(self, root: int) -> int:
-        """Unfinished states that some action sequence reaches, where graphs may put prompts together.
-
-        A cohort leads where its rows and its prefill list lead one after the other, and each of those is legal
-        alone, so single rows and bare lists reach every state.
-
-        Raises
-        ------
-        TooLarge
-            More than ``max_states``.
-        """
-        widths = {g.width for g in self.graphs if g.decode_capacity}
-        shapes = {(g.prefill_capacity, g.prefill_lanes): k for k, g in enumerate(self.graphs) if g.prefill_capacity}
-        final = self.size - 1
-        seen = {root, final}
-        queue = [root]
-        for number in queue:
-            places = self.digits_of(number)
-            prompts = [i for i, place in enumerate(places) if place < self.prompts[i]]
-            rows = [i for i, place in enumerate(places) if self.prompts[i] <= place < len(self.locals[i]) - 1]
-            laws = [self._row(i, places[i], width).law for i in rows for width in widths]
-            laws += [law for g in shapes.values() for _, _, law in self._lists(g, prompts, places, every=True)]
-            for law in laws:
-                for _, shift in law:
-                    if number + shift not in seen:
-                        seen.add(number + shift)
-                        queue.append(number + shift)
-            if len(queue) > self.max_states:
-                raise TooLarge(
-                    f"instance {self.instance.name!r} has more than {self.max_states} states; "
-                    f"the limit is {self.max_states}"
-                )
-        return len(queue)
 
     def _shifts(self, number: int, *, every: bool) -> set[int]:
         return {number + shift for _, _, law in self.moves(number, every=every) for _, shift in law}

@@ -113,10 +113,10 @@ class FullTable:
                 shift
                 for width in self._capacity
                 for i in rows
-                for _, shift in self._sweep._row(i, places[i], width).law
+                for _, shift in self._sweep.row(i, places[i], width).law
             ]
             for g in range(len(self.instance.graphs)):
-                for order, _, law in self._sweep._lists(g, prompts, places, every=True):
+                for order, _, law in self._sweep.lists(g, prompts, places, every=True):
                     shifts += [shift for _, shift in law] if order else []
             for shift in shifts:
                 if number + shift not in seen:
@@ -136,7 +136,7 @@ class FullTable:
             for size in range(1, min(capacity, len(rows)) + 1):
                 for members in combinations(rows, size):
                     # the last row moves, the others stand where they were
-                    lane = sweep._row(members[-1], places[members[-1]], width)
+                    lane = sweep.row(members[-1], places[members[-1]], width)
                     total = fmpq(0)
                     for p, shift in lane.law:
                         total += p * self._after(number + shift, width, members[:-1])
@@ -152,14 +152,14 @@ class FullTable:
         best: fmpq | None = None
         for g, graph in enumerate(self.instance.graphs):
             waited = rate * sweep.durations[g]
-            for order, gained, law in sweep._lists(g, prompts, places, every=True):
+            for order, gained, law in sweep.lists(g, prompts, places, every=True):
                 for size in range(min(graph.decode_capacity, len(rows)) + 1):
                     for members in combinations(rows, size):
                         if not order and not members:
                             continue
                         value = gained - waited
                         for i in members:
-                            value += sweep._row(i, places[i], graph.width).reward
+                            value += sweep.row(i, places[i], graph.width).reward
                         for p, shift in law:
                             value += p * self._after(number + shift, graph.width, members)
                         if best is None or (value > best if self.sense is Sense.MAX else value < best):

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Protocol
 from fairlane.oracle.aged_induction import AgedSweep
 from fairlane.oracle.backward_induction import MAX_TOKENS, Sweep, numbers_of
 from fairlane.oracle.plain import Sense
+from fairlane.oracle.reached_states import count_places, count_reached
 from fairlane.reference.errors import TooLarge, Unsupported
 from fairlane.reference.instance import Instance
 from fairlane.reference.policy import Decision, FunctionPolicy, Policy, Sees, View
@@ -158,7 +159,7 @@ def solve(
     if numbers_of(instance) <= SMALL_STATES and not lanes_couple(instance):
         # counting beforehand takes longer than solving a tiny instance, whose sweep counts as it goes
         tiny = Sweep(instance, which, SMALL_STATES)
-        states = tiny.count_states()
+        states = count_places(tiny)
         tiny.solve(tiny.number_of(root), on_progress)
         return _exact(instance, tiny, Method.BACKWARD_INDUCTION, begun, states)
     axes = () if lanes_couple(instance) else merged_axes(instance)
@@ -257,7 +258,7 @@ def _exact(
 ) -> Solution:
     value = table.value_at(initial_state(instance))
     if isinstance(table, Sweep):
-        counted = states if states is not None else table.count_reached(table.number_of(initial_state(instance)))
+        counted = states if states is not None else count_reached(table, table.number_of(initial_state(instance)))
         listed = table.reachable_states
     else:
         reached = table.reachable_states()
