@@ -65,7 +65,7 @@ def wide() -> Instance:
         requests=[
             Request(id="a", prompt=2, limit=2, acceptance=["7/10", "1/2"]),
             Request(id="b", prompt=0, limit=3, acceptance=["3/4", "1/2"], length_prior={2: "1/3", 3: "2/3"}),
-            Request(id="c", prompt=0, limit=3, acceptance=["1/3", "1/5"], weight=2),
+            Request(id="c", prompt=0, limit=2, acceptance=["1/3", "1/5"], weight=2),
         ],
         objective=Objective(decode_value=3, time_price="1/7", first_output_price="1/2", age_price="1/10"),
     )
@@ -127,7 +127,7 @@ def test_the_facade_takes_it_beyond_small_sizes_and_says_so(monkeypatch: pytest.
 
 
 def test_the_unfinished_search_is_refused_with_the_number_reached() -> None:
-    with pytest.raises(TooLarge, match=r"more than [\d,]+ states with their ages"):
+    with pytest.raises(TooLarge, match=r"needs a table for more than 32,768 states with their ages"):
         sweep_aged(larger(), max_bytes=1_000_000)
 
 
@@ -187,3 +187,37 @@ def test_kernels_equal_their_python_sources(monkeypatch: pytest.MonkeyPatch) -> 
     with np.errstate(over="ignore"):
         plain = sweep_aged(instance, threads=1)
     np.testing.assert_allclose(plain.costs, compiled.costs, rtol=1e-14)
+
+
+def test_the_first_table_is_refused_before_it_is_made() -> None:
+    # 7 rows of 4 outcomes each beside 7 graphs: one state may lead to 7 * 8 * 2^7 * 4^7 others
+    instance = Instance(
+        graphs=[Graph(name=f"d{k}", duration_ms=1, decode_capacity=k, width=4) for k in range(1, 8)],
+        requests=[
+            Request(
+                id=f"r{i}", prompt=0, limit=6, acceptance=["1/2"] * 3, length_prior=dict.fromkeys(range(1, 7), "1/6")
+            )
+            for i in range(7)
+        ],
+        objective=Objective(decode_value=1, age_price=1),
+    )
+    with pytest.raises(TooLarge, match="needs a table for more than"):
+        solve(instance, max_bytes=2**30)
+
+
+def test_the_exact_root_counts_the_terms_of_the_sums_that_it_compares() -> None:
+    # a row of two tokens at most has three outcomes in the rationals, where finishing after one and after two differ
+    instance = Instance(
+        graphs=[Graph(name="d", duration_ms=1, decode_capacity=3, width=2)],
+        requests=[
+            Request(id=f"r{i}", prompt=0, limit=2, acceptance=["1/2"], length_prior={1: "1/3", 2: "2/3"})
+            for i in range(3)
+        ],
+        objective=Objective(decode_value=1, age_price=1),
+    )
+    root = AgedRoot(sweep_aged(instance))
+    moves = root.moves(root.key_of(initial_state(instance)), every=True)
+    longest = max(len(law) for _, _, law in moves)
+    assert longest == 3**3
+    own = Fraction(root._slack(longest)) / 2 - root.costs.relative_error
+    assert own >= longest * Fraction(1, 2**53)

@@ -304,3 +304,29 @@ def test_the_exact_root_agrees_on_wide_rounds() -> None:
             root = initial_state(instance)
             exact = Sweep(instance, Sense.MAX, 10**6).value_at(root)
             assert ExactRoot(sweep(pack(instance, merge=merge))).value_at(root) == exact
+
+
+def test_many_equal_requests_whose_binomials_no_integer_holds() -> None:
+    # 66 streams of one output, two a millisecond: 33 ms; C(67, 33) has no place in 64 bits and is not needed
+    instance = Instance(
+        graphs=[Graph(name="d", duration_ms=1, decode_capacity=2)],
+        requests=[Request(id=f"r{i}", prompt=0, limit=1) for i in range(66)],
+        objective=Objective(decode_value=1, time_price=1),
+    )
+    result = solve(instance)
+    assert result.canonical_states == 66
+    assert result.value == 66 - 33
+
+
+def test_values_beyond_doubles_are_enclosed_by_infinities() -> None:
+    base = larger(*DIFFERENT)
+    prices = base.objective
+    instance = Instance(
+        graphs=base.graphs,
+        requests=base.requests,
+        objective=Objective(
+            decode_value=10**400, completion_price=prices.completion_price, first_output_price=prices.first_output_price
+        ),
+    )
+    result = solve(instance, exact=False)
+    assert (result.lower, result.upper) == (1.7976931348623157e308, np.inf)

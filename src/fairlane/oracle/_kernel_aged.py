@@ -14,8 +14,9 @@ from fairlane.oracle._compile import kernel
 @kernel
 def find(keys, code, mask):
     """Where a number stands in the table, or the free place it would take."""
-    # Fibonacci hashing: the golden ratio of 64 bits spreads neighbouring numbers
-    h = np.int64((np.uint64(code) * np.uint64(11400714819323198485)) >> np.uint64(20)) & mask
+    # Fibonacci hashing: the golden ratio of 64 bits spreads neighbouring numbers over the upper half of the product
+    folded = np.uint64(code ^ (code >> 31))
+    h = np.int64((folded * np.uint64(11400714819323198485)) >> np.uint64(33)) & mask
     while keys[h] != -1 and keys[h] != code:
         h = (h + 1) & mask
     return h

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from flint import fmpq
 
 from fairlane.oracle.aged_induction import AgedSweep, Key
-from fairlane.oracle.aged_sweep import AgedCosts, aged_step_roundings
+from fairlane.oracle.aged_sweep import AgedCosts
 from fairlane.oracle.plain import Sense
 from fairlane.oracle.rounding import relative_error
 from fairlane.reference.state import FINISHED, ZERO, Action, State
@@ -32,9 +32,7 @@ class AgedRoot(AgedSweep):
         instance = costs.packed.instance
         super().__init__(instance, Sense.MIN if costs.worst else Sense.MAX, MAX_EXACT_STATES)
         self.costs = costs
-        # as in the exact root without ages: twice the errors of the sweep and of one more sum
-        own = relative_error(aged_step_roundings(costs.packed))
-        self.slack = math.nextafter(float(2 * (costs.relative_error + own)), math.inf)
+        self._slacks: dict[int, float] = {}
         # the sweep's places by the numbers that the rationals have for local states
         self.places: list[dict[int, int]] = []
         for axis, local in zip(costs.packed.axes, self.base.locals, strict=True):
@@ -54,13 +52,25 @@ class AgedRoot(AgedSweep):
         """Actions that the bounds cannot exclude."""
         moves = super().tried(key)
         found = self._costs(key, moves)
+        slack = self._slack(max(len(law) for _, _, law in moves))
         if self.costs.worst:
             top = max(found)
-            kept = [cost * (1 + self.slack) >= top * (1 - self.slack) for cost in found]
+            kept = [cost * (1 + slack) >= top * (1 - slack) for cost in found]
         else:
             top = min(found)
-            kept = [cost * (1 - self.slack) <= top * (1 + self.slack) for cost in found]
+            kept = [cost * (1 - slack) <= top * (1 + slack) for cost in found]
         return [move for move, near in zip(moves, kept, strict=True) if near]
+
+    def _slack(self, outcomes: int) -> float:
+        """As in the exact root without ages: twice the errors of the sweep and of one more sum of so many terms.
+
+        A term has one rounded probability, one product and a sum for each term; the waiting passes through at most
+        2 r + 10 roundings.
+        """
+        if outcomes not in self._slacks:
+            own = relative_error(outcomes + 2 + 2 * len(self.rates) + 10)
+            self._slacks[outcomes] = math.nextafter(float(2 * (self.costs.relative_error + own)), math.inf)
+        return self._slacks[outcomes]
 
     def _costs(self, key: Key, moves: Moves) -> list[float]:
         """Expected costs of the actions of a state, in doubles."""

@@ -34,8 +34,8 @@ from fairlane.reference.instance import Instance
 from fairlane.reference.state import State, initial_state
 
 FIRST_CAPACITY = 1 << 17
-# bytes a known state takes, with the table half empty
-STATE_BYTES = 56
+# bytes that a place of the table takes: key and slot, half a code, and what valuing half as many states needs
+PLACE_BYTES = 40
 # states of a level that are worth handing to other threads
 LEAST_STATES = 512
 # a search is interrupted and reported after so many states
@@ -180,7 +180,7 @@ def sweep_aged(
     Unsupported
         Coupled prompts, or numbers that 64 bits do not hold.
     """
-    from fairlane.oracle._kernel_aged import levels, rehash, visit
+    from fairlane.oracle._kernel_aged import find, levels, rehash, visit
 
     packed = pack_aged(instance)
     unit = lcm(*(g.duration_ms.denominator for g in instance.graphs))
@@ -198,23 +198,28 @@ def sweep_aged(
     final = sum((size - ages) * stride for size, stride in zip(sizes, strides, strict=True))
     root = sum(packed.axes[a].places[local] * ages * strides[a] for a, local in enumerate(initial_state(instance)))
 
+    def refuse(capacity: int) -> None:
+        if capacity * PLACE_BYTES > max_bytes:
+            raise TooLarge(
+                f"instance {instance.name!r} needs a table for more than {capacity // 4:,} states with their ages, "
+                f"which takes {capacity * PLACE_BYTES / 2**30:,.1f} GiB; the limit is {max_bytes / 2**30:,.1f} GiB"
+            )
+
     n = len(sizes)
     # most states that one state leads to
     sets = sum(comb(n, k) for k in range(min(n, actions.start.shape[2] - 2) + 1)) * (n + 1)
     outcomes = most_outcomes(packed) ** most_served(packed)
-    burst = sets * len(packed.operators) * len(instance.graphs) * outcomes
+    # a set of rows beside a prompt or none fixes the width and the capacity that a graph serves it with
+    burst = sets * len(instance.graphs) * outcomes
     capacity = FIRST_CAPACITY
     while capacity < 4 * burst:
         capacity *= 2
-    table = _Table(capacity, root)
+    refuse(capacity)
+    table = _Table(capacity, root, find)
     done = 0
     while done < table.known:
         if table.known + burst > table.capacity // 2:
-            if 2 * table.capacity * STATE_BYTES // 2 > max_bytes:
-                raise TooLarge(
-                    f"instance {instance.name!r} has more than {table.known:,} states with their ages, "
-                    f"which take more than {max_bytes / 2**30:,.1f} GiB"
-                )
+            refuse(2 * table.capacity)
             table.grow(rehash)
         last = min(table.known, done + PIECE)
         done, table.known = visit(
@@ -291,15 +296,14 @@ def sweep_aged(
 class _Table:
     """Known states, with room for as many again."""
 
-    def __init__(self, capacity: int, root: int) -> None:
+    def __init__(self, capacity: int, root: int, find: Callable[[Ints, int, int], int]) -> None:
         self.capacity = capacity
         self.codes = np.zeros(capacity // 2 + 1, dtype=np.int64)
         self.known = 1
         self.codes[0] = root
         self.keys = np.full(capacity, -1, dtype=np.int64)
         self.slots = np.zeros(capacity, dtype=np.int64)
-        h = np.int64((root * 11400714819323198485 % 2**64) >> 20) & (capacity - 1)
-        self.keys[h] = root
+        self.keys[find(self.keys, root, capacity - 1)] = root
 
     def grow(self, rehash: Callable[..., None]) -> None:
         """Twice the room."""
@@ -342,10 +346,12 @@ class _Prices(NamedTuple):
     def check_range(self, packed: Packed, ages: int) -> None:
         """Refuse what doubles do not hold with a relative error, or ages that they do not hold exactly.
 
-        Every cost of a step is 0 or at least a half times the least price.
+        A state's cost is 0, or it pays for its next step, at least half of the least price, or it has only prompts
+        that cost nothing yet. Of these the first to publish that can go on as a stream does so with at least the least
+        chance, and pays then. The smallest number met is such a cost times the chances of one joint outcome.
         """
         chance = min(p for axis in packed.axes for chain in axis.laws for law in chain for _, p in law)
-        least = self.least * chance ** (most_served(packed) * (depth(packed) + 1)) / 2
+        least = self.least * chance ** (most_served(packed) + 1) / 2
         most = self.most * ages**2 * (len(packed.axes) + 1) * depth(packed)
         if most > RANGE[8] or least < 1 / RANGE[8] or ages**2 >= 2**53:
             raise Unsupported("costs or ages leave the range of floating-point numbers")

@@ -48,7 +48,7 @@ def memory_of(packed: Packed, rules: Rules, threads: int) -> ClassMemory:
         entries=entries,
         nodes=nodes,
         node_floats=floats,
-        n_bytes=8 * packed.n_states + 60 * entries + threads * per_thread,
+        n_bytes=8 * packed.n_states + 130 * entries + threads * per_thread,
     )
 
 

@@ -29,7 +29,7 @@ from fairlane.oracle.multisets import binomials
 from fairlane.oracle.packing import Axis, Floats, Ints, earned_from
 from fairlane.oracle.rounding import action_roundings, relative_error
 from fairlane.oracle.signatures import EMPTY, Rules, Signature
-from fairlane.reference.errors import TooLarge
+from fairlane.reference.errors import TooLarge, Unsupported
 from fairlane.reference.state import Action, State, actions
 
 MAX_EXACT_STATES = 50_000
@@ -112,8 +112,13 @@ class ExactRoot:
         self.laws = laws
         # Computed costs carry the sweep's error and that of their own sum. Twice their total also covers the product
         # of the two, and the roundings of the comparison itself.
-        own = relative_error(action_roundings(packed))
-        self.slack = math.nextafter(float(2 * (swept.relative_error + own)), math.inf)
+        try:
+            own = relative_error(action_roundings(packed))
+        except Unsupported:
+            # too many joint outcomes to tell actions apart in doubles: none is excluded
+            self.slack = math.inf
+        else:
+            self.slack = math.nextafter(float(2 * (swept.relative_error + own)), math.inf)
 
     @cached_property
     def scales(self) -> list[list[int]]:
@@ -196,7 +201,9 @@ class ExactRoot:
     def near(self, costs: Floats, best: float) -> npt.NDArray[np.bool_]:
         """Which costs cannot be told from the best, or are better."""
         near: npt.NDArray[np.bool_]
-        if self.swept.worst:
+        if math.isinf(self.slack):
+            near = np.ones(costs.shape, dtype=np.bool_)
+        elif self.swept.worst:
             near = costs * (1 + self.slack) >= best * (1 - self.slack)
         else:
             near = costs * (1 - self.slack) <= best * (1 + self.slack)

@@ -110,10 +110,7 @@ class FullTable:
         for number in queue:
             places, prompts, rows = self._phases(number)
             shifts = [
-                shift
-                for width in self._capacity
-                for i in rows
-                for _, shift in self._sweep.row(i, places[i], width).law
+                shift for width in self._capacity for i in rows for _, shift in self._sweep.row(i, places[i], width).law
             ]
             for g in range(len(self.instance.graphs)):
                 for order, _, law in self._sweep.lists(g, prompts, places, every=True):

@@ -12,6 +12,7 @@ from math import comb
 import numpy as np
 
 from fairlane.oracle.packing import Ints, SmallInts
+from fairlane.reference.errors import TooLarge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +42,8 @@ class Multisets:
 
 def binomials(n: int, k: int) -> Ints:
     """binomial[a, b] = C(a, b) for a < n and b < k."""
-    return np.array([[comb(a, b) for b in range(k)] for a in range(n)], dtype=np.int64)
+    # what does not fit is never looked up: ranks are below the number of multisets
+    return np.array([[min(comb(a, b), 2**62) for b in range(k)] for a in range(n)], dtype=np.int64)
 
 
 def multisets(n_values: int, members: int, *, least: int) -> dict[int, Multisets]:
@@ -63,6 +65,8 @@ def multisets(n_values: int, members: int, *, least: int) -> dict[int, Multisets
     """
     from fairlane.oracle._kernel_multisets import fill_up, list_colex
 
+    if comb(n_values + members - 1, members) >= 2**31:
+        raise TooLarge(f"{members} equal requests of {n_values} local states have 2^31 multisets or more")
     binomial = binomials(n_values + members + 1, members + 2)
     out: dict[int, Multisets] = {}
     above: Ints | None = None

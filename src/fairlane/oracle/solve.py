@@ -374,12 +374,7 @@ def enclose(value: Fraction) -> tuple[float, float]:
 
 def outward(lower: Fraction, upper: Fraction) -> tuple[float, float]:
     """Doubles that enclose an interval of rationals."""
-    low, high = float(lower), float(upper)
-    if Fraction(low) > lower:
-        low = math.nextafter(low, -math.inf)
-    if Fraction(high) < upper:
-        high = math.nextafter(high, math.inf)
-    return low, high
+    return enclose(lower)[0], enclose(upper)[1]
 
 
 def policy_of(instance: Instance, table: _Table) -> Policy:

@@ -200,11 +200,13 @@ def bounds(earned: Floats, costs: Floats, counts: Ints) -> tuple[Floats, Floats]
     Notes
     -----
     An exact number x of relative error g = m u / (1 - m u) is within g / (1 - g) = m u / (1 - 2 m u) of the computed
-    one, relative to that; the factor 1 + 2^-20 covers this, as m < 2^30, and the roundings of the radius itself.
+    one, relative to that; the factor 1 + 2^-20 covers this and the roundings of the radius itself where m < 2^30.
+    Nothing is claimed of an instance with more, which a prior of very many lengths can have.
     """
     value = earned - costs
     radius = UNIT * (earned * earned_roundings(counts) + costs * cost_roundings(counts) + np.abs(value))
     radius *= 1 + 2.0**-20
+    radius[np.maximum(earned_roundings(counts), cost_roundings(counts)) >= 2**30] = np.inf
     return np.nextafter(value - radius, -np.inf), np.nextafter(value + radius, np.inf)
 
 

@@ -44,8 +44,10 @@ Ints = npt.NDArray[np.int64]
 UNIT_ROUNDOFF = Fraction(1, 2**53)
 RANGE = Fraction(10) ** 250
 # a correct sweep in doubles is wrong by less; a table beyond it is no solution
-TOLERANCE = Fraction(1, 10**6)
+TOLERANCE = Fraction(1, 10**5)
 CHUNKS = 64
+# every subset of the decoding requests is looked at where some are merged
+MAX_MERGED = 20
 
 # prompt left, output published; None has finished
 Local = tuple[int, int] | None
@@ -138,6 +140,8 @@ def check_costs(
     n_states = prod(group.places for group in groups)
     if table.costs.shape != (n_states,):
         raise CertificateRejected(f"the table has shape {table.costs.shape}; the instance has {n_states:,} states")
+    if len(groups) < len(instance.requests) and len(instance.requests) > MAX_MERGED:
+        raise Unsupported(f"a table with merged requests takes at most {MAX_MERGED} of them")
     eta = _relative_rounding(groups, instance)
     _check_range(groups, instance)
     deviation, n_actions, n_outcomes = _measure(table, groups, instance, widths, capacities, on_progress)
@@ -253,6 +257,8 @@ def roundings(groups: Sequence[_Group], instance: Instance) -> int:
 
 def _relative_rounding(groups: Sequence[_Group], instance: Instance) -> Fraction:
     growth = roundings(groups, instance) * UNIT_ROUNDOFF
+    if growth >= Fraction(1, 3):
+        raise Unsupported("an action has too many joint outcomes to add them up in doubles")
     return growth / (1 - growth)
 
 
@@ -299,15 +305,17 @@ def _measure(
     served = _most_served(instance)
     alone = all(len(group.members) == 1 for group in groups)
     # sets on the way to a set of B have w, w^2, ... joint outcomes
-    room = 1 + sum(_most_outcomes(groups) ** size for size in range(1, served + 1))
+    room = 1 + sum(_most_outcomes(groups) ** size for size in range(1, served + 1)) if alone else 0
 
     def measure(piece: tuple[int, int]) -> tuple[float, int, int]:
         def ints(size: int = n + 2) -> Ints:
             return np.zeros(size, dtype=np.int64)
 
         groups_of: tuple[object, ...] = (arrays.strides, arrays.sizes)
-        own: tuple[object, ...] = (*(ints() for _ in range(4)), ints(room), np.zeros(room))
-        if not alone:
+        own: tuple[object, ...] = ()
+        if alone:
+            own = (*(ints() for _ in range(4)), ints(room), np.zeros(room))
+        else:
             groups_of = (arrays.group_of, arrays.group_start, *groups_of, *arrays.places)
             own = (*(ints() for _ in range(7)), np.zeros(n + 2, dtype=np.bool_), ints())
         kernel: Callable[..., tuple[float, int, int]] = deviations_alone if alone else deviations
@@ -368,7 +376,11 @@ def _arrays(
         places.append(_colexicographic(len(group.chain), len(group.members)))
     sizes = [group.places for group in groups]
     members = [len(group.members) for group in groups]
-    binomial = np.array([[comb(a, b) for b in range(most_members + 2)] for a in range(longest + most_members + 1)])
+    # what does not fit is never looked up: ranks are below the number of places
+    binomial = np.array(
+        [[min(comb(a, b), 2**62) for b in range(most_members + 2)] for a in range(longest + most_members + 1)],
+        dtype=np.int64,
+    )
     return _Arrays(
         group_of=np.repeat(np.arange(len(groups)), members),
         group_start=np.cumsum([0, *members]),

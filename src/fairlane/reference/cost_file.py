@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +56,10 @@ def write_costs(table: CostTable, path: PathLike) -> None:
         temporary.unlink(missing_ok=True)
 
 
+def _not_a_table(where: str, why: str) -> DataError:
+    return DataError(f"{where} is not a table of costs: {why}")
+
+
 def read_costs(path: PathLike) -> CostTable:
     """Read a table.
 
@@ -71,12 +76,16 @@ def read_costs(path: PathLike) -> CostTable:
     try:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
             if set(archive.files) != {"header", "costs"}:
-                raise DataError(f"{where} has {', '.join(archive.files) or 'nothing'}; need header and costs")
+                raise _not_a_table(where, f"it has {', '.join(archive.files) or 'nothing'} instead of header and costs")
             text, costs = archive["header"].tobytes(), archive["costs"]
     except OSError as error:
         raise DataError(f"{where} cannot be read: {error.strerror or error}") from None
-    except (ValueError, zipfile.BadZipFile, EOFError, KeyError) as error:
-        raise DataError(f"{where} is not a table of costs: {error}") from None
+    except DataError:
+        raise
+    except MemoryError:
+        raise _not_a_table(where, "its arrays do not fit into memory") from None
+    except (ValueError, RuntimeError, zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
+        raise _not_a_table(where, " ".join(str(error).split())) from None
     try:
         parsed = parse_json(text.decode(), where)
     except UnicodeDecodeError:

@@ -251,3 +251,34 @@ def test_a_solution_in_rationals_has_no_table() -> None:
     assert solve(instance).value_at(initial_state(instance)) == -2
     with pytest.raises(Unsupported, match="no table"):
         cost_table(instance, solve(instance))
+
+
+def test_too_many_joint_outcomes_for_doubles_are_refused() -> None:
+    # 25 rows at once, one of them with four outcomes: a bound by 4^25 terms, more than 2^50 / 3
+    instance = Instance(
+        graphs=[Graph(name="d", duration_ms=1, decode_capacity=25, width=4)],
+        requests=[
+            Request(id="a", prompt=0, limit=6, acceptance=["1/2"] * 3, length_prior=dict.fromkeys(range(1, 7), "1/6")),
+            *(Request(id=f"r{i}", prompt=0, limit=1) for i in range(24)),
+        ],
+        objective=Objective(decode_value=1, time_price=1),
+    )
+    table = table_of(instance, [1.0] * (7 * 25), (0,), tuple(range(1, 25)))
+    with pytest.raises(Unsupported):
+        check_costs(table, instance)
+
+
+def test_a_file_with_other_arrays_or_an_impossible_shape_is_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "costs"
+    with open(file, "wb") as out:
+        np.savez(out, something=np.zeros(2))
+    with pytest.raises(DataError, match=r"^[^\n]*it has something instead of header and costs$"):
+        read_costs(file)
+    write_costs(table_of(one_stream(), [12, 6, 0]), file)
+    whole = bytearray(file.read_bytes())
+    # the flag of encryption in the first entry's central header
+    place = whole.index(b"PK\x01\x02")
+    whole[place + 8] |= 1
+    file.write_bytes(bytes(whole))
+    with pytest.raises(DataError, match="is not a table of costs"):
+        read_costs(file)
