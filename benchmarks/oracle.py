@@ -378,7 +378,8 @@ def page(level: str, load_before: str, begun: float, lines: list[str], first: li
         "Storm reads a file: doubles written from the arrays for the sound mode, fairlane's own export in rationals "
         "for the exact one; writing is not timed. quantecon has no total-reward solver; its value iteration runs on "
         "state-action pairs with discount 1 - 1e-10. The prototype is a memoised recursion in plain Python.",
-        "With a price on age (`a`) the states are those with their ages; small ones are solved in rationals, nothing compiled.",
+        "With a price on age (`a`) the states are those with their ages; small ones are solved in rationals, nothing "
+        "compiled.",
         "",
         "| family | method | threads | states | canonical | actions / transitions | wall (s) | CPU (s) | runs | MB "
         "| value (parts) | agreement | target | met |",
