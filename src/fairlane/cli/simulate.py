@@ -79,6 +79,7 @@ def command(
         raise InvalidInstance(f"--launch-gap-ms is {launch_gap_ms!r}; need >= 0 and <= 10^15 ms")
     horizon = choices.positive_ms(horizon_ms, "--horizon-ms")
     horizon_exact = None if horizon is None or horizon_ms is None else parse_number(horizon_ms, "--horizon-ms")
+    left_out: list[str] = []
     entries: list[ReportEntry] = []
     total = len(cases) * len(rules) * len(values)
     with output.progress("simulating") as shown:
@@ -97,13 +98,17 @@ def command(
                         launch_gap_ms=gap,
                     )
                     lag = None
-                    if run.n_requests <= MOST_LAG_REQUESTS:
+                    if run.n_requests > MOST_LAG_REQUESTS:
+                        left_out.append(f"{label}: {run.n_requests:,} requests; the limit is {MOST_LAG_REQUESTS:,}")
+                    else:
                         try:
                             lag = service_lag(run)
-                        except TooLarge:
-                            lag = None
+                        except TooLarge as error:
+                            left_out.append(f"{label}: {error}")
                     entries.append(ReportEntry(label=label, run=run, metrics=measure_run(run), lag=lag))
                     shown(len(entries), total)
+    for line in dict.fromkeys(left_out):
+        typer.echo(f"service lag is left out of {line}", err=True)
     with output.new_directory(target) as folder:
         write_text(run_files.to_csv(run_files.summary_rows(entries)), folder / "summary.csv")
         write_text(run_files.to_csv(list(run_files.request_rows(entries))), folder / "requests.csv")

@@ -29,6 +29,8 @@ from fairlane.simulator.publication_table import Floats, Integers
 from fairlane.simulator.run import Run, Status, lane_launch
 
 MOST_ALLOCATIONS = 2_000
+# requests of all distinct allocations together; about ten seconds
+MOST_MEMBERS = 40_000
 TOLERANCE = 1e-7
 
 
@@ -74,7 +76,7 @@ class _Event(NamedTuple):
     kind: Kind
 
 
-def service_lag(run: Run, *, most_allocations: int = MOST_ALLOCATIONS) -> ServiceLag:
+def service_lag(run: Run, *, most_allocations: int = MOST_ALLOCATIONS, most_members: int = MOST_MEMBERS) -> ServiceLag:
     """Progress against the fair reference.
 
     Parameters
@@ -83,6 +85,8 @@ def service_lag(run: Run, *, most_allocations: int = MOST_ALLOCATIONS) -> Servic
         Any run.
     most_allocations : int
         Refuse rather than solve more distinct allocations.
+    most_members : int
+        Refuse rather than solve allocations with more requests, all together. Both are counted before any is solved.
 
     Returns
     -------
@@ -92,9 +96,11 @@ def service_lag(run: Run, *, most_allocations: int = MOST_ALLOCATIONS) -> Servic
     Raises
     ------
     TooLarge
-        More distinct allocations than allowed; the message has both numbers.
+        More distinct allocations, or more requests in them, than allowed; the message has both numbers.
     """
     ranks = np.flatnonzero((run.status == Status.FINISHED) | (run.status == Status.UNFINISHED)).astype(np.int64)
+    events = _events(run, ranks)
+    _refuse_beyond(events, most_allocations, most_members)
     solved: dict[frozenset[tuple[Kind, int]], dict[Kind, float]] = {}
     live: Counter[Kind] = Counter()
     # progress of a kind from time 0: a request's own is the difference over the time it was of that kind
@@ -116,7 +122,7 @@ def service_lag(run: Run, *, most_allocations: int = MOST_ALLOCATIONS) -> Servic
         lag[rank] += progress - delivered[int(kind.decoding)][rank]
         return kind
 
-    for at, group in groupby(_events(run, ranks), key=attrgetter("at_ms")):
+    for at, group in groupby(events, key=attrgetter("at_ms")):
         advance(at)
         now, old_rates, carried = at, rates, {}
         for event in group:
@@ -126,7 +132,7 @@ def service_lag(run: Run, *, most_allocations: int = MOST_ALLOCATIONS) -> Servic
             else:
                 live -= Counter((event.kind,))
                 carried[event.rank] = settle(event.rank)
-        rates = _rates(run, live, solved, most_allocations) if live else {}
+        rates = _rates(run, live, solved) if live else {}
         for rank, kind in carried.items():
             if rank in entered:
                 # what is carried over from prompt to output is time
@@ -180,16 +186,35 @@ def _events(run: Run, ranks: Integers) -> list[_Event]:
     return sorted(out)
 
 
+def _refuse_beyond(events: list[_Event], most_allocations: int, most_members: int) -> None:
+    live: Counter[Kind] = Counter()
+    met: set[frozenset[tuple[Kind, int]]] = set()
+    members = 0
+    for _, group in groupby(events, key=attrgetter("at_ms")):
+        for event in group:
+            live[event.kind] += 1 if event.entering else -1
+        key = frozenset((kind, count) for kind, count in live.items() if count)
+        if key and key not in met:
+            met.add(key)
+            members += sum(live.values())
+    if len(met) > most_allocations:
+        raise TooLarge(
+            f"the run passes through {len(met):,} distinct sets of live requests; "
+            f"the limit of service lag is {most_allocations:,}"
+        )
+    if members > most_members:
+        raise TooLarge(
+            f"the run passes through {len(met):,} distinct sets of {members:,} live requests together; "
+            f"the limit of service lag is {most_members:,}"
+        )
+
+
 def _rates(
-    run: Run, live: Counter[Kind], solved: dict[frozenset[tuple[Kind, int]], dict[Kind, float]], most: int
+    run: Run, live: Counter[Kind], solved: dict[frozenset[tuple[Kind, int]], dict[Kind, float]]
 ) -> dict[Kind, float]:
     """Fair rate of each kind among those live, tokens per millisecond."""
     key = frozenset(live.items())
     if key not in solved:
-        if len(solved) >= most:
-            raise TooLarge(
-                f"the run passes through more than {most} distinct sets of live requests; the limit is {most}"
-            )
         kinds = [kind for kind, count in live.items() for _ in range(count)]
         requests = [
             Request(id=str(i), prompt=0 if kind.decoding else 1, limit=1, acceptance=kind.acceptance)

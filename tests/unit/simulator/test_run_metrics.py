@@ -107,8 +107,13 @@ def test_lag_is_the_reference_of_each_live_set_less_what_was_delivered() -> None
 
 
 def test_lag_refuses_more_allocations_than_allowed() -> None:
-    with pytest.raises(TooLarge, match="more than 1 distinct sets of live requests"):
+    # first a and b prefill together, then a decodes alone: two sets, three requests in them
+    with pytest.raises(TooLarge, match="2 distinct sets of live requests; the limit of service lag is 1"):
         service_lag(small_run(), most_allocations=1)
+    with pytest.raises(
+        TooLarge, match="2 distinct sets of [0-9]+ live requests together; the limit of service lag is 1"
+    ):
+        service_lag(small_run(), most_members=1)
 
 
 def test_every_figure_is_ready_for_json() -> None:
