@@ -110,9 +110,7 @@ def test_lag_refuses_more_allocations_than_allowed() -> None:
     # first a and b prefill together, then a decodes alone: two sets, three requests in them
     with pytest.raises(TooLarge, match="2 distinct sets of live requests; the limit of service lag is 1"):
         service_lag(small_run(), most_allocations=1)
-    with pytest.raises(
-        TooLarge, match="2 distinct sets of [0-9]+ live requests together; the limit of service lag is 1"
-    ):
+    with pytest.raises(TooLarge, match="live requests together; the limit of service lag is 1"):
         service_lag(small_run(), most_members=1)
 
 
