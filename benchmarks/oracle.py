@@ -304,6 +304,25 @@ def load() -> str:
     return f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
 
 
+LIMITS = (
+    "",
+    "## Limits",
+    "",
+    "- Bounds of `w4` and `w5` miss their targets by up to two times. All requests are equal: a state is a multiset, and "
+    "every split into served requests and rest gathers up to nine outcomes, for four widths at once, from all over the "
+    "table. A second thread gains nothing, which points to memory (not measured apart). Of `w4` about 0.1 s is "
+    "single-threaded set-up: exact row laws, and the tables of multisets. Without merging there are 2.8 million states instead of 0.14.",
+    "- Exact values of `w4` and `w5` are not found: so many actions tie within the bounds that rationals would have to "
+    "visit more states than the limit of 50,000. The bounds stand, and the row says so.",
+    "- Of `s6` less than half is the sweep; the rest is set-up in Python, which does not grow with the states.",
+    "- An exact value costs what its rationals cost, a third of a millisecond a state that the bounds leave.",
+    "- One call on a tiny instance builds its actions and laws in Python rationals, 0.2 to 0.4 ms for a median of five "
+    "states; `solve_tiny` takes thousands of instances at once, see `tiny.md`.",
+    "- With ages the states are not a product and their number is not known beforehand; `a4` has more than a minute's "
+    "worth.",
+)
+
+
 def main() -> int:
     """Run every row and write the table; 1 where an answer disagrees."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -386,6 +405,7 @@ def page(level: str, load_before: str, begun: float, lines: list[str], first: li
         "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
         *lines,
         *(["", "## First use in a new process", "", *first] if first else []),
+        *LIMITS,
     ]
 
 
