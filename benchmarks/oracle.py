@@ -308,10 +308,11 @@ LIMITS = (
     "",
     "## Limits",
     "",
-    "- Bounds of `w4` and `w5` miss their targets by up to two times. All requests are equal: a state is a multiset, and "
+    "- Bounds of `w4` and `w5` miss their targets by up to two times. All requests are equal: a state is a multiset; "
     "every split into served requests and rest gathers up to nine outcomes, for four widths at once, from all over the "
     "table. A second thread gains nothing, which points to memory (not measured apart). Of `w4` about 0.1 s is "
-    "single-threaded set-up: exact row laws, and the tables of multisets. Without merging there are 2.8 million states instead of 0.14.",
+    "single-threaded set-up: exact row laws, and the tables of multisets. "
+    "Without merging there are 2.8 million states instead of 0.14.",
     "- Exact values of `w4` and `w5` are not found: so many actions tie within the bounds that rationals would have to "
     "visit more states than the limit of 50,000. The bounds stand, and the row says so.",
     "- Of `s6` less than half is the sweep; the rest is set-up in Python, which does not grow with the states.",
