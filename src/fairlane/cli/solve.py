@@ -83,8 +83,10 @@ def command(
 def _write_certificate(instance: Instance, file: Path, solution: Solution, *, worst: bool) -> None:
     """Every value in rationals, or for a large instance the table of costs in doubles."""
     from fairlane.oracle.certificate import MAX_STATES, write_certificate
+    from fairlane.oracle.solve import Method
 
-    if solution.states is not None and solution.states > MAX_STATES:
+    swept = solution.method in (Method.COMPILED_SWEEP, Method.COMPILED_SWEEP_EXACT_ROOT, Method.COMPILED_SWEEP_SINGLE)
+    if swept and solution.states > MAX_STATES:
         from fairlane.oracle.cost_table import cost_table
         from fairlane.reference.cost_file import write_costs
 

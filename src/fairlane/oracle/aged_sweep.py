@@ -31,7 +31,7 @@ from fairlane.oracle.packing import Floats, Ints, Packed, earned_from, lanes_cou
 from fairlane.oracle.rounding import RANGE, depth, most_outcomes, most_served, relative_error
 from fairlane.reference.errors import TooLarge, Unsupported
 from fairlane.reference.instance import Instance
-from fairlane.reference.state import State, initial_state
+from fairlane.reference.state import initial_state
 
 FIRST_CAPACITY = 1 << 17
 # bytes that a place of the table takes: key and slot, half a code, and what valuing half as many states needs
@@ -392,8 +392,3 @@ def _fixed(
 
 def _scratch(n: int) -> tuple[Ints, ...]:
     return tuple(np.zeros(n + 1, dtype=np.int64) for _ in range(7))
-
-
-def places_of(packed: Packed, state: State) -> tuple[int, ...]:
-    """Places of a state's requests in their chains; ages are ignored."""
-    return tuple(x for (x,) in packed.digits_of(state))

@@ -2,7 +2,8 @@
 
 Small instances are solved in rationals outright, without compilation. Large ones are swept in doubles with a
 rigorous bound on the rounding, and the exact value follows from rationals on the few actions the bounds leave.
-Sizes are counted before the work starts, and refused with that number beyond the limits.
+Sizes are counted before the work starts, and refused with that number beyond the limits; with ages they cannot be, and
+the search for states stops where its table would not fit.
 """
 
 from __future__ import annotations

@@ -33,7 +33,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fairlane.reference.certificate_check import RowLaws, fingerprint
+from fairlane.reference.certificate_check import fingerprint
+from fairlane.reference.cost_groups import Group, Local, read_groups
 from fairlane.reference.errors import CertificateRejected, Unsupported
 from fairlane.reference.instance import Instance
 from fairlane.reference.request import Request
@@ -48,10 +49,6 @@ TOLERANCE = Fraction(1, 10**5)
 CHUNKS = 64
 # every subset of the decoding requests is looked at where some are merged
 MAX_MERGED = 20
-
-# prompt left, output published; None has finished
-Local = tuple[int, int] | None
-Law = tuple[tuple[int, Fraction], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,18 +86,6 @@ class CheckedCosts:
     deviation: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Group:
-    members: tuple[int, ...]
-    chain: tuple[Local, ...]
-    # by operator (widths, then capacities) and local state
-    laws: tuple[tuple[Law, ...], ...]
-
-    @property
-    def places(self) -> int:
-        return comb(len(self.chain) + len(self.members) - 1, len(self.members))
-
-
 def check_costs(
     table: CostTable, instance: Instance, *, on_progress: Callable[[int, int], None] | None = None
 ) -> CheckedCosts:
@@ -136,7 +121,7 @@ def check_costs(
         raise Unsupported("a table of costs takes one prompt a graph; this catalog has graphs for several")
     widths = sorted({g.width for g in instance.graphs if g.decode_capacity})
     capacities = sorted({g.prefill_capacity for g in instance.graphs if g.prefill_capacity})
-    groups = _groups(table.groups, instance, widths, capacities)
+    groups = read_groups(table.groups, instance, widths, capacities)
     n_states = prod(group.places for group in groups)
     if table.costs.shape != (n_states,):
         raise CertificateRejected(f"the table has shape {table.costs.shape}; the instance has {n_states:,} states")
@@ -171,80 +156,16 @@ def check_costs(
     )
 
 
-def _groups(
-    listed: Sequence[Sequence[int]], instance: Instance, widths: Sequence[int], capacities: Sequence[int]
-) -> tuple[_Group, ...]:
-    flat = sorted(i for members in listed for i in members)
-    if flat != list(range(len(instance.requests))) or not all(listed):
-        raise CertificateRejected("the table's groups are not a partition of the requests")
-    rows = RowLaws(instance)
-    out = []
-    for members in listed:
-        first = instance.requests[members[0]]
-        if any(_kind(instance.requests[i]) != _kind(first) for i in members):
-            raise CertificateRejected("the table merges requests that differ")
-        out.append(_group(tuple(members), first, rows, widths, capacities))
-    return tuple(out)
-
-
-def _kind(request: Request) -> tuple[object, ...]:
-    return (
-        request.prompt,
-        request.generated,
-        request.limit,
-        request.length_prior,
-        request.acceptance,
-        request.weight,
-    )
-
-
-def _group(
-    members: tuple[int, ...], request: Request, rows: RowLaws, widths: Sequence[int], capacities: Sequence[int]
-) -> _Group:
-    i = members[0]
-
-    def served(local: Local, width: int, capacity: int) -> list[tuple[Local, Fraction]]:
-        if local is None or bool(local[0]) != bool(capacity):
-            return []
-        prompt, published = local
-        if prompt > capacity > 0:
-            return [((prompt - capacity, published), Fraction(1))]
-        law: dict[Local, Fraction] = {}
-        for tokens, finished, p in rows.row(i, published, width or 1):
-            after: Local = None if finished else (0, published + tokens)
-            law[after] = law.get(after, Fraction(0)) + Fraction(int(p.p), int(p.q))
-        return list(law.items())
-
-    operators = [*((w, 0) for w in widths), *((0, c) for c in capacities)]
-    start: Local = (request.prompt, request.generated)
-    reached: set[Local] = {start, None}
-    queue: list[Local] = [start]
-    for local in queue:
-        for width, capacity in operators:
-            for after, _ in served(local, width, capacity):
-                if after not in reached:
-                    reached.add(after)
-                    queue.append(after)
-    unfinished = sorted((x for x in reached if x is not None), key=lambda x: (-x[0], x[1]))
-    chain: tuple[Local, ...] = (*unfinished, None)
-    place = {local: x for x, local in enumerate(chain)}
-    laws = tuple(
-        tuple(tuple((place[after], p) for after, p in served(local, width, capacity)) for local in chain)
-        for width, capacity in operators
-    )
-    return _Group(members=members, chain=chain, laws=laws)
-
-
 def _most_served(instance: Instance) -> int:
     rows = max(g.decode_capacity + (g.prefill_capacity > 0) for g in instance.graphs)
     return min(len(instance.requests), rows)
 
 
-def _most_outcomes(groups: Sequence[_Group]) -> int:
+def _most_outcomes(groups: Sequence[Group]) -> int:
     return max(len(law) for group in groups for chain in group.laws for law in chain)
 
 
-def roundings(groups: Sequence[_Group], instance: Instance) -> int:
+def roundings(groups: Sequence[Group], instance: Instance) -> int:
     """Roundings that a term of one right-hand side can pass through.
 
     An expectation is one plain sum of at most w^B products: a coefficient and a product for each of B requests, the
@@ -255,7 +176,7 @@ def roundings(groups: Sequence[_Group], instance: Instance) -> int:
     return int(_most_outcomes(groups) ** served + 2 * served + 1 + requests + 4)
 
 
-def _relative_rounding(groups: Sequence[_Group], instance: Instance) -> Fraction:
+def _relative_rounding(groups: Sequence[Group], instance: Instance) -> Fraction:
     growth = roundings(groups, instance) * UNIT_ROUNDOFF
     if growth >= Fraction(1, 3):
         raise Unsupported("an action has too many joint outcomes to add them up in doubles")
@@ -269,7 +190,7 @@ def _rate(request: Request, local: Local, instance: Instance) -> Fraction:
     return request.weight * (prices.completion_price + (prices.first_output_price if local[0] else 0))
 
 
-def _check_range(groups: Sequence[_Group], instance: Instance) -> None:
+def _check_range(groups: Sequence[Group], instance: Instance) -> None:
     durations = [g.duration_ms for g in instance.graphs]
     rates = [_rate(instance.requests[group.members[0]], x, instance) for group in groups for x in group.chain]
     priced = [r for r in (instance.objective.time_price, *rates) if r]
@@ -285,7 +206,7 @@ def _check_range(groups: Sequence[_Group], instance: Instance) -> None:
 
 def _measure(
     table: CostTable,
-    groups: Sequence[_Group],
+    groups: Sequence[Group],
     instance: Instance,
     widths: Sequence[int],
     capacities: Sequence[int],
@@ -350,7 +271,7 @@ class _Arrays(NamedTuple):
 
 def _arrays(
     table: CostTable,
-    groups: Sequence[_Group],
+    groups: Sequence[Group],
     instance: Instance,
     widths: Sequence[int],
     capacities: Sequence[int],
@@ -431,7 +352,7 @@ def _colexicographic(n: int, size: int) -> Ints:
     return np.array(rows, dtype=np.int64).reshape(-1, size)
 
 
-def _number_of_initial(groups: Sequence[_Group], instance: Instance) -> int:
+def _number_of_initial(groups: Sequence[Group], instance: Instance) -> int:
     number = 0
     for group in groups:
         request = instance.requests[group.members[0]]

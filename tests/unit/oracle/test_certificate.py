@@ -245,3 +245,18 @@ def test_the_command_accepts_and_rejects(tmp_path: Path, capsys: pytest.CaptureF
     assert "rejected" in capsys.readouterr().err
     assert run(["check", str(file), str(file)]) == 2
     assert read_json(file) is not None
+
+
+def test_an_optimum_without_a_table_of_costs_is_refused_by_its_size(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # one stream of three outputs with an age price: three states, each met with age 0
+    aged = Instance(
+        graphs=[Graph(name="d", duration_ms=1, decode_capacity=1)],
+        requests=[Request(id="a", prompt=0, limit=3)],
+        objective=Objective(decode_value=1, age_price=1),
+    )
+    dump_instance(aged, tmp_path / "x.json")
+    monkeypatch.setattr("fairlane.oracle.certificate.MAX_STATES", 2)
+    assert run(["solve", str(tmp_path / "x.json"), "--certificate", str(tmp_path / "x.cert")]) == 1
+    assert "has 3 states; a certificate takes at most 2" in capsys.readouterr().err
