@@ -43,8 +43,8 @@ QUICK = ("explicit-7x3", "graphs-4x3", "graphs-12x100", "explicit-10000x100")
 def graph_problem(n_graphs: int, n: int) -> Any:
     """A decode catalog with sublinear batch costs and ``n`` requests of seeded acceptance, values and weights."""
     from fairlane.reference.allocation.graph_problem import read_graph_problem
-    from fairlane.reference.graph import Catalog, Graph
-    from fairlane.reference.request import Request
+    from fairlane.reference.model.graph import Catalog, Graph
+    from fairlane.reference.model.request import Request
 
     rng = np.random.default_rng(n)
     graphs = []

@@ -21,11 +21,11 @@ import json
 import sys
 from fractions import Fraction
 
-from fairlane.reference.codec import instance_to_json
-from fairlane.reference.graph import Graph
-from fairlane.reference.instance import Instance
-from fairlane.reference.objective import Objective
-from fairlane.reference.request import Request
+from fairlane.reference.model.codec import instance_to_json
+from fairlane.reference.model.graph import Graph
+from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.objective import Objective
+from fairlane.reference.model.request import Request
 
 MOST_REQUESTS = 9
 BATCHES = (1, 2, 4)

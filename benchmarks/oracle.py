@@ -226,7 +226,7 @@ def both_times(median: float, least: float) -> str:
 def size_columns(name: str) -> str:
     """Nominal and canonical states, and what an explicit model would hold."""
     # not at the top: what a first use imports is measured
-    from fairlane.oracle.packing import count_canonical, count_states
+    from fairlane.oracle.encoding.packing import count_canonical, count_states
 
     instance = family(name)
     if instance.objective.age_price:

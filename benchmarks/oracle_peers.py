@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from explicit_arrays import Arrays, row_law
 
-from fairlane.reference.instance import Instance
+from fairlane.reference.model.instance import Instance
 
 QUERY = 'R{"net"}max=? [F "done"]'
 DISCOUNT = 1 - 1e-10
@@ -151,9 +151,9 @@ def by_storm(file: Path, *, exact: bool) -> tuple[Any, dict[str, float]]:
 
 def export(instance: Instance, file: Path) -> None:
     """The package's own export, in rationals, by the file's ending."""
-    from fairlane.oracle.explicit_model import explicit_model
-    from fairlane.oracle.export_drn import to_drn
-    from fairlane.oracle.export_umb import to_umb
+    from fairlane.oracle.explicit.explicit_model import explicit_model
+    from fairlane.oracle.explicit.export_drn import to_drn
+    from fairlane.oracle.explicit.export_umb import to_umb
 
     model = explicit_model(instance)
     file.write_bytes(to_drn(model).encode() if file.suffix == ".drn" else to_umb(model))

@@ -50,9 +50,9 @@ def ours(method: str, name: str, threads: int) -> Callable[[], Answer]:
         }
 
     def without_merging() -> Answer:
-        from fairlane.oracle.compiled import sweep
-        from fairlane.oracle.packing import pack
-        from fairlane.reference.state import initial_state
+        from fairlane.oracle.encoding.packing import pack
+        from fairlane.oracle.sweeps.compiled import sweep
+        from fairlane.reference.model.state import initial_state
 
         packed = pack(instance)
         swept = sweep(packed, threads=threads)
@@ -66,10 +66,10 @@ def ours(method: str, name: str, threads: int) -> Callable[[], Answer]:
 
 def rational(name: str) -> Callable[[], Answer]:
     """The package's uncompiled sweep in rationals, asked for directly."""
-    from fairlane.oracle.backward_induction import Sweep
-    from fairlane.oracle.plain import Sense
+    from fairlane.oracle.rational.backward_induction import Sweep
+    from fairlane.oracle.rational.plain import Sense
     from fairlane.oracle.solve import MAX_RATIONAL_STATES
-    from fairlane.reference.state import initial_state
+    from fairlane.reference.model.state import initial_state
 
     instance = family(name)
     root = initial_state(instance)
@@ -84,7 +84,7 @@ def rational(name: str) -> Callable[[], Answer]:
 
 def plain(name: str) -> Callable[[], Answer]:
     """The package's readable yardstick."""
-    from fairlane.oracle.plain import solve_plain
+    from fairlane.oracle.rational.plain import solve_plain
 
     instance = family(name)
 
@@ -174,7 +174,7 @@ def prepare(method: str, name: str, threads: int, folder: Path) -> Callable[[], 
 
 def warm_up(method: str, name: str, folder: Path) -> None:
     """Run a method on small members of the family; nothing of it is compiled in the measured run then."""
-    from fairlane.oracle.packing import count_canonical, count_states
+    from fairlane.oracle.encoding.packing import count_canonical, count_states
     from fairlane.oracle.solve import SMALL_STATES
 
     if method not in OURS:

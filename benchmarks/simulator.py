@@ -45,7 +45,7 @@ def trace_rows(file: str | None, times: int, most: int | None) -> Any:
     from fairlane.simulator.traces import Trace, TraceRow, repeated
 
     if file is not None:
-        from fairlane.reference.codec import read_bytes
+        from fairlane.reference.model.codec import read_bytes
         from fairlane.simulator.traces import read_trace
 
         one = read_trace(read_bytes(file), file)
@@ -144,7 +144,7 @@ def by_simpy(rows: Any) -> tuple[list[float], int]:
 def by_fairlane(rows: Any, loop: str) -> tuple[list[float], int]:
     """Completion times and launches from ours, every metric computed as well."""
     from fairlane import policies
-    from fairlane.reference.policy import Decision, View
+    from fairlane.reference.model.policy import Decision, View
     from fairlane.simulator.run_metrics import measure_run
     from fairlane.simulator.simulate import Path as Loop
     from fairlane.simulator.simulate import simulate

@@ -26,13 +26,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from fairlane.oracle.plain import solve_plain
+from fairlane.oracle.rational.plain import solve_plain
 from fairlane.oracle.solve import solve
-from fairlane.oracle.tiny_batch import pack, solve_tiny
-from fairlane.reference.graph import Catalog, Graph
-from fairlane.reference.instance import Instance
-from fairlane.reference.objective import Objective
-from fairlane.reference.request import Request
+from fairlane.oracle.sweeps.tiny_batch import pack, solve_tiny
+from fairlane.reference.model.graph import Catalog, Graph
+from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.objective import Objective
+from fairlane.reference.model.request import Request
 
 TARGET_SWEPT_US, TARGET_CALL_US = 20, 50
 
@@ -76,7 +76,7 @@ def draw_request(rng: random.Random, name: str) -> Request:
 
 def draw(n: int, *, shared: bool, least_states: int) -> list[Instance]:
     """Instances of least_states to 100 states."""
-    from fairlane.oracle.packing import count_states
+    from fairlane.oracle.encoding.packing import count_states
 
     rng = random.Random(1)
     catalog, objective = draw_graphs(rng), draw_objective(rng)
@@ -203,8 +203,8 @@ def first_use(cache: str) -> tuple[float, float]:
 
 def table_row(name: str, rows: list[Instance]) -> str:
     """One line of the table; every method must agree first."""
-    from fairlane.oracle._kernel_tiny import empty_results, sweep_all
-    from fairlane.oracle._kernel_tiny_tables import new_scratch
+    from fairlane.oracle.kernels.tiny import empty_results, sweep_all
+    from fairlane.oracle.kernels.tiny_tables import new_scratch
 
     n, some = len(rows), rows[:200]
     found = solve_tiny(rows)

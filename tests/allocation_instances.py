@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fairlane.reference.graph import Catalog, Graph
-from fairlane.reference.request import Request
+from fairlane.reference.model.graph import Catalog, Graph
+from fairlane.reference.model.request import Request
 
 FAMILIES = (
     "plain",

@@ -6,10 +6,10 @@ import random
 from fractions import Fraction
 
 from fairlane.reference.errors import InvalidInstance
-from fairlane.reference.graph import Graph
-from fairlane.reference.instance import Instance
-from fairlane.reference.objective import Objective
-from fairlane.reference.request import Request
+from fairlane.reference.model.graph import Graph
+from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.objective import Objective
+from fairlane.reference.model.request import Request
 
 
 def random_prior(rng: random.Random, limit: int) -> dict[int, Fraction] | None:

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairlane.policies import load_policy
-from fairlane.reference.completion import greedy_plan, prefill_completion_ms
-from fairlane.reference.graph import Catalog, Graph
-from fairlane.reference.policy import Decision, View
-from fairlane.reference.request import Request
+from fairlane.reference.model.completion import greedy_plan, prefill_completion_ms
+from fairlane.reference.model.graph import Catalog, Graph
+from fairlane.reference.model.policy import Decision, View
+from fairlane.reference.model.request import Request
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -137,7 +137,7 @@ def greedy_ms(prompt: int) -> Fraction:
 
 def prompt_score(prompt: int, capacity: int, duration_ms: int) -> Fraction:
     """Useful value per millisecond of one prompt on a graph, with an output token worth one."""
-    from fairlane.reference.score import Lanes, fixed_value_score
+    from fairlane.reference.model.score import Lanes, fixed_value_score
 
     graph = Graph(name="p", duration_ms=duration_ms, prefill_capacity=capacity)
     request = Request(id="r", prompt=prompt, limit=1)
@@ -166,7 +166,7 @@ def paired_rate() -> float:
 
 def long_run_rate() -> Fraction | None:
     """The best rate of one request that starts again: four prompt tokens in 2 ms, then two outputs of 1 ms each."""
-    from fairlane.oracle.long_run import long_run
+    from fairlane.oracle.average.long_run import long_run
     from fairlane.reference import Instance, Objective
 
     graphs = [

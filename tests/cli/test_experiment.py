@@ -17,7 +17,7 @@ from fairlane.cli import run
 QUICK = ["--decode-value", "16", "--instances", "h100-prompt-tail", "--workload", "solo_prefill"]
 
 IDLE = """
-from fairlane.reference.policy import Decision
+from fairlane.reference.model.policy import Decision
 
 def idle(view):
     return Decision(graph=None)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fairlane.cli import run
-from fairlane.reference.codec import load_catalog
+from fairlane.reference.model.codec import load_catalog
 from fairlane.simulator.timing_tables import synthetic_catalog
 
 

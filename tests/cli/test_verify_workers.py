@@ -21,7 +21,7 @@ import pytest
 
 from fairlane.cli import run
 from fairlane.cli.journal import keys_of
-from fairlane.reference.codec import dump_instance
+from fairlane.reference.model.codec import dump_instance
 from tests.differential.test_many_instances import check_executor
 from tests.random_instances import random_instance
 

@@ -10,20 +10,20 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from fairlane.oracle import _kernel_aged
-from fairlane.oracle.aged_induction import AgedSweep
-from fairlane.oracle.aged_root import AgedRoot
-from fairlane.oracle.aged_sweep import aged_step_roundings, pack_aged, sweep_aged
 from fairlane.oracle.certificate import certify
-from fairlane.oracle.packing import lanes_couple
-from fairlane.oracle.plain import Sense, solve_plain
+from fairlane.oracle.encoding.packing import lanes_couple
+from fairlane.oracle.kernels import aged as _kernel_aged
+from fairlane.oracle.rational.aged_induction import AgedSweep
+from fairlane.oracle.rational.aged_root import AgedRoot
+from fairlane.oracle.rational.plain import Sense, solve_plain
 from fairlane.oracle.solve import Method, solve
+from fairlane.oracle.sweeps.aged_sweep import aged_step_roundings, pack_aged, sweep_aged
 from fairlane.reference.errors import TooLarge, Unsupported
-from fairlane.reference.graph import Graph
-from fairlane.reference.instance import Instance
-from fairlane.reference.objective import Objective
-from fairlane.reference.request import Request
-from fairlane.reference.state import initial_state
+from fairlane.reference.model.graph import Graph
+from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.objective import Objective
+from fairlane.reference.model.request import Request
+from fairlane.reference.model.state import initial_state
 from tests.counts import count
 from tests.random_instances import random_instance
 

@@ -21,8 +21,8 @@ from fairlane.reference.allocation import (
     support_gap,
 )
 from fairlane.reference.allocation.problem_file import AllocationProblem, allocation_problem_from_json
-from fairlane.reference.codec import parse_json
 from fairlane.reference.errors import InvalidInstance
+from fairlane.reference.model.codec import parse_json
 
 CASES_FILE = Path(os.environ.get("FAIRLANE_CASES", "../shared/cases")) / "allocation.json"
 KNOWN_EXPECTATIONS = {

@@ -7,8 +7,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from fairlane.reference.allocation import AllocationMethod, fair_allocation, fair_allocation_graphs, support_gap
-from fairlane.reference.graph import Catalog, Graph
-from fairlane.reference.request import Request
+from fairlane.reference.model.graph import Catalog, Graph
+from fairlane.reference.model.request import Request
 
 
 def test_several_slices_of_requests_certify() -> None:

@@ -16,8 +16,8 @@ from fairlane.reference.allocation import (
     fair_allocation_graphs,
 )
 from fairlane.reference.errors import Unsupported
-from fairlane.reference.graph import Catalog, Graph
-from fairlane.reference.request import Request
+from fairlane.reference.model.graph import Catalog, Graph
+from fairlane.reference.model.request import Request
 from tests.allocation_instances import FAMILIES, graph_instance, table_instance
 from tests.counts import count
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from fairlane.reference.allocation import fair_allocation, fair_allocation_graphs, support_gap
-from fairlane.reference.graph import Catalog, Graph
-from fairlane.reference.request import Request
-from fairlane.reference.yields import expected_yield
+from fairlane.reference.model.graph import Catalog, Graph
+from fairlane.reference.model.request import Request
+from fairlane.reference.model.yields import expected_yield
 from tests.allocation_instances import FAMILIES, graph_instance
 from tests.counts import count
 

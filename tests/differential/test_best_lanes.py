@@ -9,13 +9,13 @@ from itertools import combinations
 
 import pytest
 
-from fairlane.reference import prompt_induction
-from fairlane.reference.graph import Graph
-from fairlane.reference.prefill_list import best_prefill, exhaustive_prefill
-from fairlane.reference.prompt_knapsack import Prompt, PromptKnapsack, WholePrompt, largest_sum
-from fairlane.reference.prompt_table import best_set_by_table
-from fairlane.reference.request import Request
-from fairlane.reference.score import Lanes, best_cohort, lanes_value
+from fairlane.reference.model.graph import Graph
+from fairlane.reference.model.request import Request
+from fairlane.reference.model.score import Lanes, best_cohort, lanes_value
+from fairlane.reference.prefill import prompt_induction
+from fairlane.reference.prefill.prefill_list import best_prefill, exhaustive_prefill
+from fairlane.reference.prefill.prompt_knapsack import Prompt, PromptKnapsack, WholePrompt, largest_sum
+from fairlane.reference.prefill.prompt_table import best_set_by_table
 from tests.counts import count
 
 

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from fairlane.oracle.certificate import certify
-from fairlane.oracle.plain import Sense, solve_plain
+from fairlane.oracle.rational.plain import Sense, solve_plain
 from fairlane.oracle.solve import solve
-from fairlane.reference.codec import instance_from_json, parse_json
-from fairlane.reference.instance import Instance
+from fairlane.reference.model.codec import instance_from_json, parse_json
+from fairlane.reference.model.instance import Instance
 
 CASES = Path(os.environ.get("FAIRLANE_CASES", "../shared/cases"))
 FAMILIES = Path(os.environ.get("FAIRLANE_BENCH", str(CASES / "../bench"))) / "families.py"

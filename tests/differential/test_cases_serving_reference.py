@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from fairlane.policies import load_policy
-from fairlane.reference.codec import catalog_from_json, parse_json, request_from_json
 from fairlane.reference.errors import InvalidInstance
-from fairlane.reference.objective import Objective
-from fairlane.reference.policy import Decision, RequestView, View, check_decision
-from fairlane.reference.yields import expected_yield
+from fairlane.reference.model.codec import catalog_from_json, parse_json, request_from_json
+from fairlane.reference.model.objective import Objective
+from fairlane.reference.model.policy import Decision, RequestView, View, check_decision
+from fairlane.reference.model.yields import expected_yield
 from tests.cases import cases
 
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from fairlane import policies
-from fairlane.reference.graph import Catalog, Graph
-from fairlane.reference.request import Request
+from fairlane.reference.model.graph import Catalog, Graph
+from fairlane.reference.model.request import Request
 from fairlane.simulator.run import Run
 from fairlane.simulator.run_metrics import RunMetrics, measure_run
 from fairlane.simulator.simulate import simulate

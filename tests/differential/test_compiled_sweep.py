@@ -20,20 +20,20 @@ from fairlane.oracle import (
     _kernel_multisets,
     _kernel_places,
 )
-from fairlane.oracle.backward_induction import Sweep
-from fairlane.oracle.block_sweep import sweep_blocks
-from fairlane.oracle.compiled import is_merged, sweep
-from fairlane.oracle.exact_root import ExactRoot
-from fairlane.oracle.packing import count_canonical, count_states, lanes_couple, pack
-from fairlane.oracle.plain import Sense, solve_plain
-from fairlane.oracle.rounding import action_roundings, check_range, most_outcomes, most_served, step_roundings
+from fairlane.oracle.encoding.packing import count_canonical, count_states, lanes_couple, pack
+from fairlane.oracle.encoding.rounding import action_roundings, check_range, most_outcomes, most_served, step_roundings
+from fairlane.oracle.rational.backward_induction import Sweep
+from fairlane.oracle.rational.exact_root import ExactRoot
+from fairlane.oracle.rational.plain import Sense, solve_plain
 from fairlane.oracle.solve import Method, solve
+from fairlane.oracle.sweeps.block_sweep import sweep_blocks
+from fairlane.oracle.sweeps.compiled import is_merged, sweep
 from fairlane.reference.errors import TooLarge, Unsupported
-from fairlane.reference.graph import Graph
-from fairlane.reference.instance import Instance
-from fairlane.reference.objective import Objective
-from fairlane.reference.request import Request
-from fairlane.reference.state import initial_state
+from fairlane.reference.model.graph import Graph
+from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.objective import Objective
+from fairlane.reference.model.request import Request
+from fairlane.reference.model.state import initial_state
 from tests.counts import count
 from tests.random_instances import random_instance
 

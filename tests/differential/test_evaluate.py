@@ -8,12 +8,12 @@ from fractions import Fraction
 
 import pytest
 
-from fairlane.oracle.evaluate import Situation, action_of, evaluate, view_of
-from fairlane.oracle.plain import solve_plain
+from fairlane.oracle.policy_value.evaluate import Situation, action_of, evaluate, view_of
+from fairlane.oracle.rational.plain import solve_plain
 from fairlane.reference.errors import IdlesWithWork, PolicyError
-from fairlane.reference.graph import Catalog
-from fairlane.reference.instance import Instance
-from fairlane.reference.policy import (
+from fairlane.reference.model.graph import Catalog
+from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.policy import (
     NOTHING,
     Choice,
     Completion,
@@ -25,8 +25,8 @@ from fairlane.reference.policy import (
     as_policy,
     branches,
 )
-from fairlane.reference.state import FINISHED, Action, LocalState, State, actions, initial_state, is_final
-from fairlane.reference.step import step
+from fairlane.reference.model.state import FINISHED, Action, LocalState, State, actions, initial_state, is_final
+from fairlane.reference.model.step import step
 from tests.counts import count
 from tests.random_instances import random_instance
 

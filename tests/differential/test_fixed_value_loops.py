@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from fairlane import policies
-from fairlane.reference.graph import Catalog, Graph
-from fairlane.reference.request import Request
+from fairlane.reference.model.graph import Catalog, Graph
+from fairlane.reference.model.request import Request
 from fairlane.simulator.run import Run
 from fairlane.simulator.simulate import Path, simulate
 from fairlane.simulator.timing_tables import measured_catalog, synthetic_catalog
@@ -151,7 +151,7 @@ def test_a_long_queue_in_several_lanes_is_equal() -> None:
 
 
 def test_numbers_beyond_62_bits_go_to_the_fast_loop() -> None:
-    from fairlane.reference.objective import Objective
+    from fairlane.reference.model.objective import Objective
     from fairlane.simulator.compiled import run_compiled
     from fairlane.simulator.draws import KeyedDraws
     from fairlane.simulator.stage import stage

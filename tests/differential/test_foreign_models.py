@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from fairlane.cli import run
-from fairlane.oracle.explicit_model import Choice, ExplicitModel
-from fairlane.oracle.export_drn import to_drn
-from fairlane.oracle.model_average import average_reward, maximal_end_components
-from fairlane.oracle.model_solver import ModelMethod, solve_model
-from fairlane.oracle.plain import Sense
-from fairlane.oracle.read_drn import read_drn
+from fairlane.oracle.explicit.explicit_model import Choice, ExplicitModel
+from fairlane.oracle.explicit.export_drn import to_drn
+from fairlane.oracle.explicit.model_average import average_reward, maximal_end_components
+from fairlane.oracle.explicit.model_solver import ModelMethod, solve_model
+from fairlane.oracle.explicit.read_drn import read_drn
+from fairlane.oracle.rational.plain import Sense
 from fairlane.reference.errors import DataError, Unsupported
 from tests.counts import count
 

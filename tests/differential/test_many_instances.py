@@ -11,16 +11,17 @@ from typing import Any
 
 import pytest
 
-from fairlane.oracle import process_pool, solve_many, solve_plain, verify_many
-from fairlane.oracle.in_order import BATCH_COST, BATCH_ITEMS, batches
+from fairlane.oracle import solve_many, solve_plain, verify_many
+from fairlane.oracle.batch import process_pool
+from fairlane.oracle.batch.in_order import BATCH_COST, BATCH_ITEMS, batches
 from fairlane.policies import load_policy
 from fairlane.reference.errors import PolicyError, TooLarge, Unsupported
-from fairlane.reference.graph import Graph
-from fairlane.reference.instance import Instance
-from fairlane.reference.objective import Objective
-from fairlane.reference.policy import Decision, View
-from fairlane.reference.request import Request
-from fairlane.reference.state import initial_state
+from fairlane.reference.model.graph import Graph
+from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.objective import Objective
+from fairlane.reference.model.policy import Decision, View
+from fairlane.reference.model.request import Request
+from fairlane.reference.model.state import initial_state
 from tests.counts import count
 from tests.random_instances import random_instance
 

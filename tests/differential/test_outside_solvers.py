@@ -18,20 +18,20 @@ from scipy.sparse import csr_matrix
 
 from fairlane import suite
 from fairlane.cli import run
-from fairlane.oracle.explicit_model import ExplicitModel, explicit_model
-from fairlane.oracle.export_drn import to_drn
-from fairlane.oracle.export_prism import to_prism
-from fairlane.oracle.export_umb import to_umb
-from fairlane.oracle.model_solver import ModelMethod, solve_model
-from fairlane.oracle.plain import Sense
-from fairlane.oracle.read_drn import read_drn
+from fairlane.oracle.explicit.explicit_model import ExplicitModel, explicit_model
+from fairlane.oracle.explicit.export_drn import to_drn
+from fairlane.oracle.explicit.export_prism import to_prism
+from fairlane.oracle.explicit.export_umb import to_umb
+from fairlane.oracle.explicit.model_solver import ModelMethod, solve_model
+from fairlane.oracle.explicit.read_drn import read_drn
+from fairlane.oracle.rational.plain import Sense
 from fairlane.oracle.solve import solve
-from fairlane.reference.codec import dump_instance
 from fairlane.reference.errors import DataError, Unsupported
-from fairlane.reference.graph import Graph
-from fairlane.reference.instance import Instance
-from fairlane.reference.objective import Objective
-from fairlane.reference.request import Request
+from fairlane.reference.model.codec import dump_instance
+from fairlane.reference.model.graph import Graph
+from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.objective import Objective
+from fairlane.reference.model.request import Request
 from tests.counts import count
 from tests.random_instances import random_instance
 

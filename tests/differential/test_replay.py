@@ -10,15 +10,15 @@ from functools import cache
 import pytest
 
 from fairlane import suite
-from fairlane.oracle.evaluate import evaluate
+from fairlane.oracle.policy_value.evaluate import evaluate
 from fairlane.oracle.solve import Solution, solve
 from fairlane.policies import names, spec
 from fairlane.reference.errors import IdlesWithWork, TooLarge
-from fairlane.reference.graph import Graph
-from fairlane.reference.instance import Instance
-from fairlane.reference.objective import Objective
-from fairlane.reference.policy import NOTHING, Choice, Completion, Decision, Memory, RequestView, Sees, View
-from fairlane.reference.request import Request
+from fairlane.reference.model.graph import Graph
+from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.objective import Objective
+from fairlane.reference.model.policy import NOTHING, Choice, Completion, Decision, Memory, RequestView, Sees, View
+from fairlane.reference.model.request import Request
 from fairlane.simulator.replay import replay
 from tests.counts import count
 from tests.random_instances import random_instance

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from fairlane.reference.allocation.lag import Lag, advance, deliver, open_ledger, reference_rates, revise
-from fairlane.reference.graph import Catalog, Graph
-from fairlane.reference.policy import Decision, View
-from fairlane.reference.request import Request
+from fairlane.reference.model.graph import Catalog, Graph
+from fairlane.reference.model.policy import Decision, View
+from fairlane.reference.model.request import Request
 from fairlane.simulator.run import Run, Status
 from fairlane.simulator.service_lag import service_lag
 from fairlane.simulator.simulate import simulate

@@ -12,18 +12,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairlane.oracle import _kernel_tiny, _kernel_tiny_tables
-from fairlane.oracle.backward_induction import Sweep
-from fairlane.oracle.packing import count_states, earned_from, lanes_couple
-from fairlane.oracle.plain import Sense, solve_plain
+from fairlane.oracle.encoding.packing import count_states, earned_from, lanes_couple
+from fairlane.oracle.kernels import tiny as _kernel_tiny
+from fairlane.oracle.kernels import tiny_tables as _kernel_tiny_tables
+from fairlane.oracle.rational.backward_induction import Sweep
+from fairlane.oracle.rational.plain import Sense, solve_plain
 from fairlane.oracle.solve import solve
-from fairlane.oracle.tiny_batch import cost_roundings, earned_roundings, pack, solve_tiny
+from fairlane.oracle.sweeps.tiny_batch import cost_roundings, earned_roundings, pack, solve_tiny
 from fairlane.reference.errors import TooLarge
-from fairlane.reference.graph import Graph
-from fairlane.reference.instance import Instance
-from fairlane.reference.objective import Objective
-from fairlane.reference.request import Request
-from fairlane.reference.state import initial_state
+from fairlane.reference.model.graph import Graph
+from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.objective import Objective
+from fairlane.reference.model.request import Request
+from fairlane.reference.model.state import initial_state
 from tests.counts import count
 from tests.random_instances import random_instance
 
@@ -231,7 +232,7 @@ def test_shared_objects_and_parts_of_a_batch_change_no_byte(monkeypatch: pytest.
     assert at.tobytes() == other_at.tobytes()
     whole = solve_tiny(shared)
     seen: list[tuple[int, int]] = []
-    monkeypatch.setattr(import_module("fairlane.oracle.tiny_batch"), "AT_ONCE", 7)
+    monkeypatch.setattr(import_module("fairlane.oracle.sweeps.tiny_batch"), "AT_ONCE", 7)
     parts = solve_tiny(iter(shared), on_progress=lambda done, total: seen.append((done, total)))
     assert whole.lower.tobytes() == parts.lower.tobytes()
     assert whole.upper.tobytes() == parts.upper.tobytes()

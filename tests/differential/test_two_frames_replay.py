@@ -9,16 +9,16 @@ from fractions import Fraction
 import pytest
 
 from fairlane import suite
-from fairlane.oracle.evaluate import Situation, action_of, view_of
+from fairlane.oracle.policy_value.evaluate import Situation, action_of, view_of
 from fairlane.oracle.solve import solve
 from fairlane.policies import names, spec
-from fairlane.reference.graph import Graph
-from fairlane.reference.instance import Instance
-from fairlane.reference.objective import Objective
-from fairlane.reference.policy import Choice, Decision, FunctionPolicy, RequestView, View, branches
-from fairlane.reference.request import Request
-from fairlane.reference.state import FINISHED, Action, State, initial_state, is_final, prompt_shares
-from fairlane.reference.step import step
+from fairlane.reference.model.graph import Graph
+from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.objective import Objective
+from fairlane.reference.model.policy import Choice, Decision, FunctionPolicy, RequestView, View, branches
+from fairlane.reference.model.request import Request
+from fairlane.reference.model.state import FINISHED, Action, State, initial_state, is_final, prompt_shares
+from fairlane.reference.model.step import step
 from fairlane.simulator.replay import replay
 from tests.counts import count
 from tests.random_instances import random_instance

@@ -14,15 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlane.oracle.certificate import certificate
-from fairlane.oracle.explicit_model import explicit_model
-from fairlane.oracle.export_drn import to_drn
-from fairlane.oracle.model_average import average_reward
-from fairlane.oracle.model_solver import solve_model
-from fairlane.oracle.read_drn import read_drn
+from fairlane.oracle.explicit.explicit_model import explicit_model
+from fairlane.oracle.explicit.export_drn import to_drn
+from fairlane.oracle.explicit.model_average import average_reward
+from fairlane.oracle.explicit.model_solver import solve_model
+from fairlane.oracle.explicit.read_drn import read_drn
 from fairlane.oracle.solve import solve
-from fairlane.reference.certificate_check import check_certificate
-from fairlane.reference.codec import parse_json
+from fairlane.reference.checker.certificate_check import check_certificate
 from fairlane.reference.errors import CertificateRejected, DataError, FairlaneError, InvalidInstance
+from fairlane.reference.model.codec import parse_json
 from tests.counts import count
 from tests.random_instances import random_instance
 

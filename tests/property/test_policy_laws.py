@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlane.oracle.evaluate import PolicySweep, Situation, action_of, view_of
+from fairlane.oracle.policy_value.evaluate import PolicySweep, Situation, action_of, view_of
 from fairlane.policies import load_policy, names, spec
 from fairlane.reference.exact import Real
-from fairlane.reference.instance import Instance
-from fairlane.reference.policy import (
+from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.policy import (
     Decision,
     Memory,
     Policy,
@@ -26,7 +26,7 @@ from fairlane.reference.policy import (
     check_decision,
     sees_of,
 )
-from fairlane.reference.state import is_final
+from fairlane.reference.model.state import is_final
 from fairlane.testing import instances
 from tests.counts import count
 

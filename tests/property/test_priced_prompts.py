@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlane.policies.priced_prompts import PricedPrompt, best_prompts
-from fairlane.reference.graph import Graph
-from fairlane.reference.policy import RequestView
+from fairlane.reference.model.graph import Graph
+from fairlane.reference.model.policy import RequestView
 
 
 @given(

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlane import policies
-from fairlane.reference.graph import Catalog, Graph
-from fairlane.reference.policy import Decision, View
-from fairlane.reference.request import Request
+from fairlane.reference.model.graph import Catalog, Graph
+from fairlane.reference.model.policy import Decision, View
+from fairlane.reference.model.request import Request
+from fairlane.simulator.case import MeasuredCase
 from fairlane.simulator.metrics_json import run_metrics_to_json
-from fairlane.simulator.report import ReportEntry
 from fairlane.simulator.run import Run
 from fairlane.simulator.run_files import trace_lines
 from fairlane.simulator.run_metrics import measure_run
@@ -131,7 +131,7 @@ def test_a_policy_that_sleeps_changes_no_byte(policy: str) -> None:
     two = simulate(requests, GRAPHS, Sleepy(), decode_value=8, name="x")
     assert columns(one) == columns(two)
     assert run_metrics_to_json(measure_run(one)) == run_metrics_to_json(measure_run(two))
-    entries = [ReportEntry(label="w", run=run, metrics=measure_run(run), lag=None) for run in (one, two)]
+    entries = [MeasuredCase(label="w", run=run, metrics=measure_run(run), lag=None) for run in (one, two)]
     assert list(trace_lines(entries[0])) == list(trace_lines(entries[1]))
 
 

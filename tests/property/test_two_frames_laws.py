@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlane import policies
-from fairlane.reference.graph import Catalog
-from fairlane.reference.objective import Objective
-from fairlane.reference.policy import Choice, Completion, Decision, Memory, Policy, Running, View
+from fairlane.reference.model.graph import Catalog
+from fairlane.reference.model.objective import Objective
+from fairlane.reference.model.policy import Choice, Completion, Decision, Memory, Policy, Running, View
 from fairlane.simulator.clock import clock_for
 from fairlane.simulator.draws import KeyedDraws
 from fairlane.simulator.event_loop import EventLoop

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from fairlane import policies
-from fairlane.oracle.long_run import policy_rate
+from fairlane.oracle.average.long_run import policy_rate
 from fairlane.reference.errors import InvalidInstance
-from fairlane.reference.graph import Graph
-from fairlane.reference.instance import Instance, Regenerates
-from fairlane.reference.objective import Objective
-from fairlane.reference.request import Request
+from fairlane.reference.model.graph import Graph
+from fairlane.reference.model.instance import Instance, Regenerates
+from fairlane.reference.model.objective import Objective
+from fairlane.reference.model.request import Request
 from fairlane.simulator.closed_system import simulate_closed
 from tests.counts import count
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from fairlane import policies, suite
-from fairlane.oracle.evaluate import evaluate
+from fairlane.oracle.policy_value.evaluate import evaluate
 from fairlane.oracle.solve import solve
-from fairlane.reference.instance import Instance
+from fairlane.reference.model.instance import Instance
 from fairlane.simulator.realised import realised_value
 from fairlane.simulator.simulate import Path, simulate
 from tests.counts import count

@@ -13,10 +13,10 @@ import pytest
 
 from benchmarks.explicit_arrays import arrays, local_states, row_law, sizes, write_umb
 from benchmarks.families import TEMPLATES, decode_ms, family, prior
-from fairlane.oracle.explicit_model import explicit_model
-from fairlane.oracle.packing import count_canonical, count_states
-from fairlane.oracle.plain import solve_plain
-from fairlane.reference.request import Request
+from fairlane.oracle.encoding.packing import count_canonical, count_states
+from fairlane.oracle.explicit.explicit_model import explicit_model
+from fairlane.oracle.rational.plain import solve_plain
+from fairlane.reference.model.request import Request
 
 
 def test_a_prior_puts_the_rest_at_the_limit() -> None:

@@ -15,8 +15,8 @@ def check(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Check a graph catalog and list graphs that another one makes pointless."""
-    from fairlane.reference.catalog_report import dominated, graph_rows
-    from fairlane.reference.codec import load_catalog
+    from fairlane.reference.model.catalog_report import dominated, graph_rows
+    from fairlane.reference.model.codec import load_catalog
 
     catalog = load_catalog(file)
     pairs = dominated(catalog)

@@ -10,7 +10,7 @@ import typer
 from fairlane.cli import output
 
 if TYPE_CHECKING:
-    from fairlane.reference.instance import Instance
+    from fairlane.reference.model.instance import Instance
 
 
 def command(
@@ -23,10 +23,10 @@ def command(
 
     A certificate in rationals proves the exact value, a table of costs (of a large instance) proves bounds.
     """
-    from fairlane.reference.certificate_check import check_certificate
-    from fairlane.reference.codec import load_instance, read_json
-    from fairlane.reference.cost_file import is_cost_file
+    from fairlane.reference.checker.certificate_check import check_certificate
+    from fairlane.reference.checker.cost_file import is_cost_file
     from fairlane.reference.errors import CertificateRejected, InvalidInstance
+    from fairlane.reference.model.codec import load_instance, read_json
 
     loaded = load_instance(instance, exact=not inexact)
     if is_cost_file(certificate):
@@ -61,8 +61,8 @@ def command(
 
 def _check_costs(file: Path, instance: Path, loaded: Instance, *, json: bool) -> None:
     from fairlane.oracle.solve import outward
-    from fairlane.reference.cost_check import check_costs
-    from fairlane.reference.cost_file import read_costs
+    from fairlane.reference.checker.cost_check import check_costs
+    from fairlane.reference.checker.cost_file import read_costs
     from fairlane.reference.errors import CertificateRejected
     from fairlane.reference.exact import show
 

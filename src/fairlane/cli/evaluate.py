@@ -18,10 +18,10 @@ def command(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Exact value of a policy, its gap to the optimum, and where it loses."""
-    from fairlane.oracle.evaluate import evaluate
+    from fairlane.oracle.policy_value.evaluate import evaluate
+    from fairlane.oracle.policy_value.verify import Comparison, VerifyRow, loss_to_json, row_to_json
     from fairlane.oracle.solve import solve
-    from fairlane.oracle.verify import Comparison, VerifyRow, loss_to_json, row_to_json
-    from fairlane.reference.codec import load_instance
+    from fairlane.reference.model.codec import load_instance
 
     loaded = load_instance(instance, exact=not inexact)
     rule = output.policies_by_name([policy])[policy]

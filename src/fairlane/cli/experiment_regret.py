@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from fairlane.reference.instance import Instance
-    from fairlane.reference.request import Request
+    from fairlane.reference.model.instance import Instance
+    from fairlane.reference.model.request import Request
     from fairlane.simulator.experiments import PolicyRegret, TraceBehaviour
 
 DEFAULT_WORKLOAD = "sixteen_requests"
@@ -62,9 +62,9 @@ def command(
 
     An instance is small enough to solve, a workload is long enough to starve somebody: the two need not agree.
     """
-    from fairlane.reference.codec import load_catalog, write_text
     from fairlane.reference.errors import InvalidInstance
     from fairlane.reference.exact import parse_number
+    from fairlane.reference.model.codec import load_catalog, write_text
     from fairlane.simulator.experiments import suite_regret, trace_behaviour
     from fairlane.simulator.experiments.documents import gaps_table, regret_document
     from fairlane.simulator.timing_tables import synthetic_catalog

@@ -27,12 +27,12 @@ def command(
     inexact: Annotated[bool, typer.Option("--inexact", help="Take priors that sum to 1 within 1e-12.")] = False,
 ) -> None:
     """Write the decision process of an instance, with exact numbers."""
-    from fairlane.oracle.explicit_model import explicit_model
-    from fairlane.oracle.export_drn import to_drn
-    from fairlane.oracle.export_prism import to_prism
-    from fairlane.oracle.export_umb import to_umb
-    from fairlane.reference.codec import load_instance, write_text
+    from fairlane.oracle.explicit.explicit_model import explicit_model
+    from fairlane.oracle.explicit.export_drn import to_drn
+    from fairlane.oracle.explicit.export_prism import to_prism
+    from fairlane.oracle.explicit.export_umb import to_umb
     from fairlane.reference.errors import DataError
+    from fairlane.reference.model.codec import load_instance, write_text
 
     with output.progress("exporting") as shown:
         model = explicit_model(load_instance(instance, exact=not inexact), on_progress=shown)

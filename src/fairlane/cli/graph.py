@@ -20,10 +20,10 @@ def command(
     inexact: Annotated[bool, typer.Option("--inexact", help="Take priors that sum to 1 within 1e-12.")] = False,
 ) -> None:
     """Draw the decision graph: the optimal path bold, the losing branches of a policy red."""
-    from fairlane.oracle.decision_graph import Kind, decision_graph
-    from fairlane.oracle.decision_picture import check_ending, save_decision_graph
+    from fairlane.oracle.policy_value.decision_graph import Kind, decision_graph
     from fairlane.oracle.solve import solve
-    from fairlane.reference.codec import load_instance
+    from fairlane.pictures.decision_picture import check_ending, save_decision_graph
+    from fairlane.reference.model.codec import load_instance
 
     check_ending(target)
     loaded = load_instance(instance, exact=not inexact)

@@ -18,15 +18,15 @@ from fractions import Fraction
 from pathlib import Path
 
 from fairlane.cli.workers import version
-from fairlane.oracle.evaluate import Loss
-from fairlane.oracle.many import Verdict
-from fairlane.oracle.verify import Comparison, VerifyRow
+from fairlane.oracle.batch.many import Verdict
+from fairlane.oracle.policy_value.evaluate import Loss
+from fairlane.oracle.policy_value.verify import Comparison, VerifyRow
 from fairlane.policies import MODULES
-from fairlane.reference.certificate_check import fingerprint
+from fairlane.reference.checker.certificate_check import fingerprint
 from fairlane.reference.errors import DataError
 from fairlane.reference.exact import show
-from fairlane.reference.instance import Instance
-from fairlane.reference.state import FINISHED, Action, LocalState, State
+from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.state import FINISHED, Action, LocalState, State
 
 # how every line begins, which tells a journal from any other file
 HEAD = '{"fairlane_verify": 1, '

@@ -18,10 +18,10 @@ def command(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Best long-run reward per ms over all policies, beside what ignoring the future earns."""
-    from fairlane.oracle.long_run import long_run, myopic_policy, policy_rate
-    from fairlane.reference.codec import load_instance
+    from fairlane.oracle.average.long_run import long_run, myopic_policy, policy_rate
     from fairlane.reference.errors import TooLarge
     from fairlane.reference.exact import decimal_of, show
+    from fairlane.reference.model.codec import load_instance
 
     loaded = load_instance(workload, exact=not inexact)
     rules = output.policies_by_name([policy]) if policy is not None else {}

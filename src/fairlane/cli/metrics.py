@@ -41,7 +41,7 @@ def command(
     Each request has an id, an arrival and its publications, [ms, tokens] each:
     {"requests": [{"id": "a", "arrival_ms": 0, "publications": [[50, 1], [400, 3]]}]}.
     """
-    from fairlane.reference.codec import read_text
+    from fairlane.reference.model.codec import read_text
     from fairlane.simulator.goodput import MissingTarget
     from fairlane.simulator.metrics import measure
     from fairlane.simulator.metrics_json import metrics_to_json, requests_to_json

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from fairlane.reference.policy import Policy
+    from fairlane.reference.model.policy import Policy
 
 
 def print_json(document: Mapping[str, object]) -> None:
@@ -37,7 +37,7 @@ def write_json(document: Mapping[str, object], path: Path) -> None:
     DataError
         The place cannot be written.
     """
-    from fairlane.reference.codec import write_text
+    from fairlane.reference.model.codec import write_text
 
     write_text(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n", path)
 

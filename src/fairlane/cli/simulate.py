@@ -12,9 +12,9 @@ from fairlane.cli import choices, output, trace_option
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fairlane.reference.graph import Catalog
-    from fairlane.reference.request import Request
-    from fairlane.simulator.report import ReportEntry
+    from fairlane.reference.model.graph import Catalog
+    from fairlane.reference.model.request import Request
+    from fairlane.simulator.case import MeasuredCase
 
 # beyond this many requests the fair reference of every live set would take longer than the run
 MOST_LAG_REQUESTS = 2_000
@@ -55,11 +55,12 @@ def command(
     pictures: Annotated[bool, typer.Option("--pictures", help="Also PNG and SVG pictures of each case.")] = False,
 ) -> None:
     """Simulate, and write summary.csv, requests.csv, trace.jsonl and catalog.json into a new directory."""
-    from fairlane.reference.codec import write_text
+    from fairlane.pictures.report import picture_files, render_report
     from fairlane.reference.errors import DataError, InvalidInstance, TooLarge
     from fairlane.reference.exact import parse_number
+    from fairlane.reference.model.codec import write_text
     from fairlane.simulator import run_files
-    from fairlane.simulator.report import ReportEntry, picture_files, render_report
+    from fairlane.simulator.case import MeasuredCase
     from fairlane.simulator.run_metrics import measure_run
     from fairlane.simulator.service_lag import service_lag
     from fairlane.simulator.simulate import simulate
@@ -80,7 +81,7 @@ def command(
     horizon = choices.positive_ms(horizon_ms, "--horizon-ms")
     horizon_exact = None if horizon is None or horizon_ms is None else parse_number(horizon_ms, "--horizon-ms")
     left_out: list[str] = []
-    entries: list[ReportEntry] = []
+    entries: list[MeasuredCase] = []
     total = len(cases) * len(rules) * len(values)
     with output.progress("simulating") as shown:
         for label, rows in cases:
@@ -105,7 +106,7 @@ def command(
                             lag = service_lag(run)
                         except TooLarge as error:
                             left_out.append(f"{label}: {error}")
-                    entries.append(ReportEntry(label=label, run=run, metrics=measure_run(run), lag=lag))
+                    entries.append(MeasuredCase(label=label, run=run, metrics=measure_run(run), lag=lag))
                     shown(len(entries), total)
     for line in dict.fromkeys(left_out):
         typer.echo(f"service lag is left out of {line}", err=True)
@@ -123,15 +124,15 @@ def command(
     if html is not None:
         write_text(render_report(entries, title="fairlane simulate"), html)
     if perfetto is not None:
-        from fairlane.simulator.perfetto import trace_text
+        from fairlane.pictures.perfetto import trace_text
 
         write_text("".join(trace_text(entries[0].run)), perfetto)
     _print(entries, target)
 
 
 def _catalog(path: Path | None, *, mixed: bool) -> Catalog:
-    from fairlane.reference.codec import load_catalog
     from fairlane.reference.errors import InvalidInstance
+    from fairlane.reference.model.codec import load_catalog
     from fairlane.simulator.timing_tables import synthetic_catalog
 
     if path is not None:
@@ -158,7 +159,7 @@ def _cases(
     return [(trace.stem, trace_option.requests_in(trace, layout, time_unit, acceptance))]
 
 
-def _print(entries: Sequence[ReportEntry], target: Path) -> None:
+def _print(entries: Sequence[MeasuredCase], target: Path) -> None:
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)

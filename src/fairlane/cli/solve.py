@@ -12,7 +12,7 @@ from fairlane.reference.errors import InvalidInstance
 
 if TYPE_CHECKING:
     from fairlane.oracle.solve import Solution
-    from fairlane.reference.instance import Instance
+    from fairlane.reference.model.instance import Instance
 
 
 def command(
@@ -40,8 +40,8 @@ def command(
             f"--{'average' if average else 'reward'} is for models (*.drn); need one, or no such option"
         )
     from fairlane.oracle.solve import solve
-    from fairlane.reference.codec import load_instance
     from fairlane.reference.exact import decimal_of, show
+    from fairlane.reference.model.codec import load_instance
 
     loaded = load_instance(instance, exact=not inexact)
     with output.progress("solving") as shown:
@@ -88,7 +88,7 @@ def _write_certificate(instance: Instance, file: Path, solution: Solution, *, wo
     swept = solution.method in (Method.COMPILED_SWEEP, Method.COMPILED_SWEEP_EXACT_ROOT, Method.COMPILED_SWEEP_SINGLE)
     if swept and solution.states > MAX_STATES:
         from fairlane.oracle.cost_table import cost_table
-        from fairlane.reference.cost_file import write_costs
+        from fairlane.reference.checker.cost_file import write_costs
 
         write_costs(cost_table(instance, solution), file)
         return
@@ -101,10 +101,10 @@ def _solve_model(
 ) -> None:
     import time
 
-    from fairlane.oracle.model_average import average_reward
-    from fairlane.oracle.model_solver import solve_model
-    from fairlane.oracle.plain import Sense
-    from fairlane.oracle.read_drn import read_drn
+    from fairlane.oracle.explicit.model_average import average_reward
+    from fairlane.oracle.explicit.model_solver import solve_model
+    from fairlane.oracle.explicit.read_drn import read_drn
+    from fairlane.oracle.rational.plain import Sense
     from fairlane.oracle.solve import enclose
     from fairlane.reference.exact import decimal_of, show
 

@@ -10,10 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from fairlane.cli.output import brief, percent
-from fairlane.oracle.evaluate import Evaluation, Loss
-from fairlane.oracle.verify import VerifyRow
-from fairlane.reference.instance import Instance
-from fairlane.reference.state import Action
+from fairlane.oracle.policy_value.evaluate import Evaluation, Loss
+from fairlane.oracle.policy_value.verify import VerifyRow
+from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.state import Action
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -10,7 +10,7 @@ import typer
 from fairlane.cli import choices
 
 if TYPE_CHECKING:
-    from fairlane.reference.request import Request
+    from fairlane.reference.model.request import Request
 
 
 def requests_in(trace: Path, layout: str | None, time_unit: str | None, acceptance: str | None) -> tuple[Request, ...]:
@@ -21,7 +21,7 @@ def requests_in(trace: Path, layout: str | None, time_unit: str | None, acceptan
     DataError, InvalidInstance
         A bad row, with its number, or a bad option.
     """
-    from fairlane.reference.codec import read_bytes
+    from fairlane.reference.model.codec import read_bytes
     from fairlane.simulator.traces.reading import TraceFormat, read_trace
     from fairlane.simulator.traces.trace import requests_of
 

@@ -15,10 +15,10 @@ from fairlane.cli.workers import executor
 
 if TYPE_CHECKING:
     from fairlane.cli.journal import Journal
-    from fairlane.oracle.many import Verdict
-    from fairlane.oracle.verify import VerifyRow
-    from fairlane.reference.instance import Instance
-    from fairlane.reference.policy import Policy
+    from fairlane.oracle.batch.many import Verdict
+    from fairlane.oracle.policy_value.verify import VerifyRow
+    from fairlane.reference.model.instance import Instance
+    from fairlane.reference.model.policy import Policy
 
 
 def command(
@@ -52,7 +52,7 @@ def command(
 
     Every optimum is checked by a program that shares no code with the solver before it is compared with.
     """
-    from fairlane.oracle.verify import row_to_json
+    from fairlane.oracle.policy_value.verify import row_to_json
     from fairlane.reference.exact import parse_number
 
     limit = None if max_relative_gap is None else parse_number(max_relative_gap, "--max-relative-gap")
@@ -106,7 +106,7 @@ def _verdicts(
     line: output.Progress,
 ) -> Generator[Verdict, None, None]:
     """Verdicts in the order of the instances, whoever does the work."""
-    from fairlane.oracle.many import verify_many
+    from fairlane.oracle.batch.many import verify_many
     from fairlane.policies import load_policy
 
     if journal is None:
@@ -144,7 +144,7 @@ def _exceeds(row: VerifyRow, limit: Fraction) -> bool:
 
 
 def _load(paths: list[Path] | None, *, exact: bool) -> list[Instance]:
-    from fairlane.reference.codec import load_instance
+    from fairlane.reference.model.codec import load_instance
 
     if paths:
         return [load_instance(path, exact=exact) for path in paths]

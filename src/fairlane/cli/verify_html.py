@@ -8,14 +8,14 @@ from pathlib import Path
 
 from fairlane.cli.output import brief, percent
 from fairlane.cli.tables import action_text, loss_text
-from fairlane.oracle.likely_run import RunBlock, optimal_run, policy_run
+from fairlane.oracle.policy_value.likely_run import RunBlock, optimal_run, policy_run
+from fairlane.oracle.policy_value.verify import VerifyRow
 from fairlane.oracle.solve import solve
-from fairlane.oracle.verify import VerifyRow
-from fairlane.reference.codec import write_text
+from fairlane.pictures.timeline import Block, Lane, LaneKind, Panel, Row, draw_timelines
 from fairlane.reference.exact import show
-from fairlane.reference.instance import Instance
-from fairlane.reference.policy import Policy
-from fairlane.simulator.timeline import Block, Lane, LaneKind, Panel, Row, draw_timelines
+from fairlane.reference.model.codec import write_text
+from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.policy import Policy
 
 STYLE = """
 :root { color-scheme: light; }

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairlane.cli.journal import Finished, Journal, keys_of
-from fairlane.oracle.many import Verdict
+from fairlane.oracle.batch.many import Verdict
 from fairlane.reference.errors import DataError
-from fairlane.reference.instance import Instance
+from fairlane.reference.model.instance import Instance
 
 
 class Plan:

@@ -61,7 +61,7 @@ def executor(
     if asked == 1 or pieces < (FEW_INSTANCES if workers is None else 2):
         yield None
         return
-    from fairlane.oracle.process_pool import process_pool
+    from fairlane.oracle.batch.process_pool import process_pool
 
     with process_pool(min(asked, pieces)) as pool:
         yield pool

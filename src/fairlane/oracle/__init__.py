@@ -5,19 +5,19 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from fairlane.oracle.average.long_run import LongRun, PolicyRate, long_run, policy_rate
+from fairlane.oracle.batch.many import Optimum, Verdict, solve_many, verify_many
+from fairlane.oracle.batch.process_pool import process_pool
 from fairlane.oracle.certificate import certify, write_certificate
-from fairlane.oracle.evaluate import Evaluation, Loss, evaluate
-from fairlane.oracle.long_run import LongRun, PolicyRate, long_run, policy_rate
-from fairlane.oracle.many import Optimum, Verdict, solve_many, verify_many
-from fairlane.oracle.plain import Sense, solve_plain
-from fairlane.oracle.process_pool import process_pool
+from fairlane.oracle.policy_value.evaluate import Evaluation, Loss, evaluate
+from fairlane.oracle.rational.plain import Sense, solve_plain
 from fairlane.oracle.solve import Solution, solve
 
 if TYPE_CHECKING:
-    from fairlane.oracle.tiny_batch import TinyResults, solve_tiny
+    from fairlane.oracle.sweeps.tiny_batch import TinyResults, solve_tiny
 
 # arrays, which the rest does without, are imported when a name that needs them is asked for
-_HOME = {"TinyResults": "tiny_batch", "solve_tiny": "tiny_batch"}
+_HOME = {"TinyResults": "sweeps.tiny_batch", "solve_tiny": "sweeps.tiny_batch"}
 
 __all__ = [
     "Evaluation",

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Protocol
 
-from fairlane.oracle.evaluate import OptimalValues
-from fairlane.oracle.plain import Sense
-from fairlane.reference.certificate_check import SCHEMA, Checked, check_certificate, fingerprint
-from fairlane.reference.codec import PathLike, parse_json, write_text
+from fairlane.oracle.policy_value.evaluate import OptimalValues
+from fairlane.oracle.rational.plain import Sense
+from fairlane.reference.checker.certificate_check import SCHEMA, Checked, check_certificate, fingerprint
 from fairlane.reference.errors import TooLarge
 from fairlane.reference.exact import show
-from fairlane.reference.instance import Instance
-from fairlane.reference.state import State, initial_state
+from fairlane.reference.model.codec import PathLike, parse_json, write_text
+from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.state import State, initial_state
 
 MAX_STATES = 100_000
 # solutions up to this size have values and actions of every state at hand
@@ -90,7 +90,7 @@ def all_values(
         if solution is not None and solution.value != aged.value:
             raise AssertionError("two exact methods disagree on the value: one of them is wrong")
         return aged
-    from fairlane.oracle.full_table import FullTable
+    from fairlane.oracle.rational.full_table import FullTable
 
     refuse_large(instance)
     table = FullTable(instance, sense, max_states=MAX_STATES, on_progress=on_progress)
@@ -107,7 +107,7 @@ def refuse_large(instance: Instance) -> None:
     TooLarge
         More states than a certificate takes.
     """
-    from fairlane.oracle.packing import count_states, lanes_couple
+    from fairlane.oracle.encoding.packing import count_states, lanes_couple
 
     if not instance.objective.age_price and not lanes_couple(instance):
         _refuse_beyond(instance, count_states(instance))

@@ -7,14 +7,14 @@ from math import prod
 
 import numpy as np
 
-from fairlane.oracle.exact_root import ExactRoot
-from fairlane.oracle.multisets import binomials
-from fairlane.oracle.packing import Ints
+from fairlane.oracle.encoding.multisets import binomials
+from fairlane.oracle.encoding.packing import Ints
+from fairlane.oracle.rational.exact_root import ExactRoot
 from fairlane.oracle.solve import Solution
-from fairlane.reference.certificate_check import fingerprint
-from fairlane.reference.cost_check import CheckedCosts, CostTable, check_costs
+from fairlane.reference.checker.certificate_check import fingerprint
+from fairlane.reference.checker.cost_check import CheckedCosts, CostTable, check_costs
 from fairlane.reference.errors import CertificateRejected, Unsupported
-from fairlane.reference.instance import Instance
+from fairlane.reference.model.instance import Instance
 
 # up to here merged requests are written out one by one
 MAX_SPREAD_STATES = 20_000_000

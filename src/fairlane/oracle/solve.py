@@ -18,17 +18,17 @@ from fractions import Fraction
 from itertools import product
 from typing import TYPE_CHECKING, Protocol
 
-from fairlane.oracle.aged_induction import AgedSweep
-from fairlane.oracle.backward_induction import MAX_TOKENS, Sweep, numbers_of
-from fairlane.oracle.plain import Sense
-from fairlane.oracle.reached_states import count_places, count_reached
+from fairlane.oracle.encoding.reached_states import count_places, count_reached
+from fairlane.oracle.rational.aged_induction import AgedSweep
+from fairlane.oracle.rational.backward_induction import MAX_TOKENS, Sweep, numbers_of
+from fairlane.oracle.rational.plain import Sense
 from fairlane.reference.errors import TooLarge, Unsupported
-from fairlane.reference.instance import Instance
-from fairlane.reference.policy import Decision, FunctionPolicy, Policy, Sees, View
-from fairlane.reference.state import FINISHED, ZERO, Action, LocalState, State, initial_state
+from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.policy import Decision, FunctionPolicy, Policy, Sees, View
+from fairlane.reference.model.state import FINISHED, ZERO, Action, LocalState, State, initial_state
 
 if TYPE_CHECKING:
-    from fairlane.oracle.packing import Axis
+    from fairlane.oracle.encoding.packing import Axis
 
 # beyond this many states the compiled sweep starts faster than the rationals end
 SMALL_STATES = 3_000
@@ -155,7 +155,7 @@ def solve(
         )
     if instance.objective.age_price:
         return _aged(instance, which, exact, max_bytes, threads, on_progress, begun)
-    from fairlane.oracle.packing import count_canonical, count_states, lanes_couple, merged_axes
+    from fairlane.oracle.encoding.packing import count_canonical, count_states, lanes_couple, merged_axes
 
     if numbers_of(instance) <= SMALL_STATES and not lanes_couple(instance):
         # counting beforehand takes longer than solving a tiny instance, whose sweep counts as it goes
@@ -187,7 +187,7 @@ def _aged(
     on_progress: Callable[[int, int], None] | None,
     begun: float,
 ) -> Solution:
-    from fairlane.oracle.packing import count_states, lanes_couple
+    from fairlane.oracle.encoding.packing import count_states, lanes_couple
 
     coupled = lanes_couple(instance)
     # ages only multiply the states that there are without them
@@ -197,8 +197,8 @@ def _aged(
         except TooLarge:
             if coupled:
                 raise
-    from fairlane.oracle.aged_root import AgedRoot
-    from fairlane.oracle.aged_sweep import sweep_aged
+    from fairlane.oracle.rational.aged_root import AgedRoot
+    from fairlane.oracle.sweeps.aged_sweep import sweep_aged
 
     try:
         swept = sweep_aged(
@@ -293,7 +293,7 @@ def _compiled(
     on_progress: Callable[[int, int], None] | None,
     begun: float,
 ) -> Solution:
-    from fairlane.oracle.packing import count_canonical, count_states
+    from fairlane.oracle.encoding.packing import count_canonical, count_states
 
     states, canonical = count_states(instance, axes), count_canonical(instance, axes)
     # merged states cost more each, and are worth it where there are fewer by half
@@ -310,9 +310,9 @@ def _compiled(
             )
 
     refuse(itemsize * swept_states)
-    from fairlane.oracle.compiled import bytes_needed, sweep
-    from fairlane.oracle.exact_root import ExactRoot
-    from fairlane.oracle.packing import pack
+    from fairlane.oracle.encoding.packing import pack
+    from fairlane.oracle.rational.exact_root import ExactRoot
+    from fairlane.oracle.sweeps.compiled import bytes_needed, sweep
 
     packed = pack(instance, merge=merge, axes=axes)
     workers = threads if threads is not None else (os.cpu_count() or 1)

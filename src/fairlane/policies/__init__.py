@@ -7,7 +7,7 @@ import os
 import sys
 
 from fairlane.reference.errors import PolicyError
-from fairlane.reference.policy import Policy, PolicySpec, as_policy
+from fairlane.reference.model.policy import Policy, PolicySpec, as_policy
 
 # name -> module of this package; modules are imported when their policy is asked for
 MODULES = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fairlane.policies.phase_first import serve_head_first
 from fairlane.reference.exact import Real
-from fairlane.reference.policy import Decision, FunctionPolicy, PolicySpec, RequestView, Sees, View
+from fairlane.reference.model.policy import Decision, FunctionPolicy, PolicySpec, RequestView, Sees, View
 
 
 def decide(view: View) -> Decision:

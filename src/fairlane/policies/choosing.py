@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from fairlane.reference.exact import Real, compare
-from fairlane.reference.graph import Graph
-from fairlane.reference.policy import NOTHING, Decision, RequestView, View
-from fairlane.reference.score import service_key
+from fairlane.reference.model.graph import Graph
+from fairlane.reference.model.policy import NOTHING, Decision, RequestView, View
+from fairlane.reference.model.score import service_key
 
 ServiceKey = tuple[int, Real, int]
 

@@ -14,13 +14,23 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from fairlane.oracle.evaluate import PolicySweep, Situation, action_of, view_of
+from fairlane.oracle.policy_value.evaluate import PolicySweep, Situation, action_of, view_of
 from fairlane.policies.episode_template import covers, situation_in, template_of
 from fairlane.reference.errors import TooLarge
-from fairlane.reference.graph import Catalog
-from fairlane.reference.instance import Instance
-from fairlane.reference.policy import Completion, Decision, Memory, Policy, PolicySpec, Sees, View, branches, sees_of
-from fairlane.reference.state import ZERO, actions, is_final
+from fairlane.reference.model.graph import Catalog
+from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.policy import (
+    Completion,
+    Decision,
+    Memory,
+    Policy,
+    PolicySpec,
+    Sees,
+    View,
+    branches,
+    sees_of,
+)
+from fairlane.reference.model.state import ZERO, actions, is_final
 
 MAX_SITUATIONS = 200_000
 

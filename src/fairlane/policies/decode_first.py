@@ -6,7 +6,7 @@ Source: stall-free batching (Agrawal et al., "Sarathi-Serve", OSDI 2024).
 from __future__ import annotations
 
 from fairlane.policies.phase_first import serve_decodes_first
-from fairlane.reference.policy import Decision, FunctionPolicy, PolicySpec, View
+from fairlane.reference.model.policy import Decision, FunctionPolicy, PolicySpec, View
 
 
 def decide(view: View) -> Decision:

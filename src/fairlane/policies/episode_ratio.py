@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from fairlane.oracle.ratio_sweep import RatioPlan
+from fairlane.oracle.rational.ratio_sweep import RatioPlan
 from fairlane.policies.episode_template import covers, state_in, template_of
-from fairlane.reference.graph import Catalog
-from fairlane.reference.instance import Instance
-from fairlane.reference.policy import Completion, Decision, Memory, PolicySpec, Sees, View
+from fairlane.reference.model.graph import Catalog
+from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.policy import Completion, Decision, Memory, PolicySpec, Sees, View
 
 
 @lru_cache(maxsize=64)

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from fairlane.oracle.evaluate import Situation
+from fairlane.oracle.policy_value.evaluate import Situation
 from fairlane.reference.exact import Real
-from fairlane.reference.instance import Instance
-from fairlane.reference.policy import Memory, View
-from fairlane.reference.request import Request
-from fairlane.reference.state import FINISHED, ZERO, LocalState, State
+from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.policy import Memory, View
+from fairlane.reference.model.request import Request
+from fairlane.reference.model.state import FINISHED, ZERO, LocalState, State
 
 
 def template_of(view: View) -> Instance:

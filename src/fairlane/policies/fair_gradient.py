@@ -24,8 +24,8 @@ from fairlane.policies.service_rates import (
     rates_of,
     row_tokens,
 )
-from fairlane.reference.graph import Catalog
-from fairlane.reference.policy import Completion, Decision, Memory, PolicySpec, Running, Sees, View
+from fairlane.reference.model.graph import Catalog
+from fairlane.reference.model.policy import Completion, Decision, Memory, PolicySpec, Running, Sees, View
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

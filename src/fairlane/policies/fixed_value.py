@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from fairlane.policies.choosing import Candidate, Running, Worth, choose, list_worth
 from fairlane.reference.exact import Real, compare
-from fairlane.reference.graph import Graph
-from fairlane.reference.policy import Decision, FunctionPolicy, PolicySpec, RequestView, View
-from fairlane.reference.prompt_knapsack import Prompt, PromptKnapsack
-from fairlane.reference.score import RowValues, by_service, prompt_value, ranked
+from fairlane.reference.model.graph import Graph
+from fairlane.reference.model.policy import Decision, FunctionPolicy, PolicySpec, RequestView, View
+from fairlane.reference.model.score import RowValues, by_service, prompt_value, ranked
+from fairlane.reference.prefill.prompt_knapsack import Prompt, PromptKnapsack
 
 
 def decide(view: View) -> Decision:

@@ -10,8 +10,8 @@ from fractions import Fraction
 
 from fairlane.policies.choosing import choose, phases, queued
 from fairlane.policies.phase_first import arrival_order, serve_prompts_first
-from fairlane.reference.policy import Decision, FunctionPolicy, PolicySpec, View
-from fairlane.reference.score import RowValues
+from fairlane.reference.model.policy import Decision, FunctionPolicy, PolicySpec, View
+from fairlane.reference.model.score import RowValues
 
 
 def decide(view: View) -> Decision:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from fairlane.policies.phase_first import serve_head_first
-from fairlane.reference.graph import Catalog
-from fairlane.reference.policy import Completion, Decision, Memory, PolicySpec, RequestView, Sees, View
+from fairlane.reference.model.graph import Catalog
+from fairlane.reference.model.policy import Completion, Decision, Memory, PolicySpec, RequestView, Sees, View
 
 PROMPT_TOKEN, OUTPUT_TOKEN = 1, 2
 

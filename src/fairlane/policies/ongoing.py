@@ -38,9 +38,9 @@ from fairlane.policies.service_rates import (
     rates_of,
     row_tokens,
 )
-from fairlane.reference.graph import Catalog
-from fairlane.reference.policy import Completion, Decision, Memory, PolicySpec, RequestView, Running, Sees, View
-from fairlane.reference.yields import row_outcomes
+from fairlane.reference.model.graph import Catalog
+from fairlane.reference.model.policy import Completion, Decision, Memory, PolicySpec, RequestView, Running, Sees, View
+from fairlane.reference.model.yields import row_outcomes
 
 
 class Offer(NamedTuple):

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 
 from fairlane.policies.choosing import choose, phases, queued
 from fairlane.reference.exact import Real
-from fairlane.reference.graph import Graph
-from fairlane.reference.policy import Decision, RequestView, View
-from fairlane.reference.score import RowValues, prompt_value
+from fairlane.reference.model.graph import Graph
+from fairlane.reference.model.policy import Decision, RequestView, View
+from fairlane.reference.model.score import RowValues, prompt_value
 
 
 def valued(

@@ -7,7 +7,7 @@ decoding (Yu et al., "Orca", OSDI 2022; Kwon et al., "vLLM", SOSP 2023).
 from __future__ import annotations
 
 from fairlane.policies.phase_first import arrival_order, serve_prompts_first
-from fairlane.reference.policy import Decision, FunctionPolicy, PolicySpec, View
+from fairlane.reference.model.policy import Decision, FunctionPolicy, PolicySpec, View
 
 
 def decide(view: View) -> Decision:

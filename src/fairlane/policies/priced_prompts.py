@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fairlane.reference.graph import Graph
-from fairlane.reference.policy import RequestView
-from fairlane.reference.prompt_knapsack import Prompt, best_list
+from fairlane.reference.model.graph import Graph
+from fairlane.reference.model.policy import RequestView
+from fairlane.reference.prefill.prompt_knapsack import Prompt, best_list
 
 MOST_OF_UNEQUAL_PRICES = 20
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from fairlane.policies.choosing import oldest_first
 from fairlane.policies.phase_first import serve_head_first
-from fairlane.reference.policy import Decision, FunctionPolicy, PolicySpec, View
+from fairlane.reference.model.policy import Decision, FunctionPolicy, PolicySpec, View
 
 
 def decide(view: View) -> Decision:

@@ -19,9 +19,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from fairlane.reference.exact import Real
-from fairlane.reference.graph import Catalog, Graph
-from fairlane.reference.policy import Completion, Memory, RequestView, Running, View
-from fairlane.reference.yields import exact_yield
+from fairlane.reference.model.graph import Catalog, Graph
+from fairlane.reference.model.policy import Completion, Memory, RequestView, Running, View
+from fairlane.reference.model.yields import exact_yield
 
 
 class Rate(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fairlane.policies.phase_first import serve_prompts_first
 from fairlane.reference.exact import Real
-from fairlane.reference.policy import Decision, FunctionPolicy, PolicySpec, RequestView, View
+from fairlane.reference.model.policy import Decision, FunctionPolicy, PolicySpec, RequestView, View
 
 
 def _shortest(request: RequestView) -> tuple[Real, ...]:

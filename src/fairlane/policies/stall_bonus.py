@@ -13,9 +13,9 @@ from fractions import Fraction
 
 from fairlane.policies.choosing import choose
 from fairlane.policies.fixed_value import candidates
-from fairlane.reference.graph import Catalog
-from fairlane.reference.policy import Completion, Decision, Memory, PolicySpec, Sees, View
-from fairlane.reference.score import RowValues
+from fairlane.reference.model.graph import Catalog
+from fairlane.reference.model.policy import Completion, Decision, Memory, PolicySpec, Sees, View
+from fairlane.reference.model.score import RowValues
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from fractions import Fraction
 from fairlane.proofs.evidence import Evidence, proof_from
 from fairlane.proofs.nonnegativity import certify_nonnegative
 from fairlane.proofs.obligations import check_all, check_zero, forall, prove_identity, settle
-from fairlane.reference.age import output_age_area
+from fairlane.reference.model.age import output_age_area
 
 AREA = "(A*T + T**2/2)"
 

@@ -18,8 +18,8 @@ from itertools import combinations, product
 
 from fairlane.proofs.evidence import Evidence, proof_from
 from fairlane.proofs.obligations import check_all, check_equal, forall, induction, settle
-from fairlane.reference.completion import prefill_completion_ms
-from fairlane.reference.graph import Graph
+from fairlane.reference.model.completion import prefill_completion_ms
+from fairlane.reference.model.graph import Graph
 
 Graphs = tuple[tuple[int, int], ...]  # (capacity, duration)
 _SOURCE: Graphs = ((64, 2), (128, 3), (256, 4))

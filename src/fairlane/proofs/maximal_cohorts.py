@@ -22,12 +22,12 @@ from typing import Any
 
 from fairlane.proofs.evidence import Evidence, proof_from
 from fairlane.proofs.obligations import Task, check_all, check_equal, forall, induction, settle
-from fairlane.reference.graph import Catalog, Graph
-from fairlane.reference.instance import Instance
-from fairlane.reference.objective import Objective
-from fairlane.reference.request import Request
-from fairlane.reference.state import Action, State, actions, initial_state, is_final
-from fairlane.reference.step import step
+from fairlane.reference.model.graph import Catalog, Graph
+from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.objective import Objective
+from fairlane.reference.model.request import Request
+from fairlane.reference.model.state import Action, State, actions, initial_state, is_final
+from fairlane.reference.model.step import step
 
 # prompt left and output published, of the leader (P, G) and of the follower (Q, H); n: the final length
 _LEAD = (

@@ -16,9 +16,9 @@ from itertools import combinations_with_replacement, permutations
 
 from fairlane.proofs.evidence import Evidence, proof_from
 from fairlane.proofs.obligations import check_all, check_equal, forall, settle
-from fairlane.reference.graph import Graph
-from fairlane.reference.prefill_list import best_prefill
-from fairlane.reference.request import Request
+from fairlane.reference.model.graph import Graph
+from fairlane.reference.model.request import Request
+from fairlane.reference.prefill.prefill_list import best_prefill
 
 
 def prove(*, lanes: int = 2, output_value: str = "nonnegative") -> Sequence[Evidence]:

@@ -16,7 +16,7 @@ from fractions import Fraction
 from fairlane.proofs.evidence import Evidence, proof_from
 from fairlane.proofs.obligations import check_all, check_zero, forall, induction, settle
 from fairlane.proofs.residual_truncated import mean_remaining
-from fairlane.reference.yields import truncated_prior
+from fairlane.reference.model.yields import truncated_prior
 
 
 def prove(*, survival: str = "r**n", truncated: str = "(1 - r**j)/(1 - r)") -> Sequence[Evidence]:

@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from fairlane.proofs.evidence import Evidence, proof_from
 from fairlane.proofs.obligations import Task, check_all, check_zero, forall, prove_identity, refute_forall, settle
-from fairlane.reference.remaining import pareto_remaining
+from fairlane.reference.model.remaining import pareto_remaining
 
 
 def prove(*, residual: str = "g/b", cut: str = "1 - (g/m)**b") -> Sequence[Evidence]:

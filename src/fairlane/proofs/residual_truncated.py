@@ -16,8 +16,8 @@ from itertools import product
 
 from fairlane.proofs.evidence import Evidence, proof_from
 from fairlane.proofs.obligations import check_all, induction, settle
-from fairlane.reference.remaining import conditional_remaining
-from fairlane.reference.yields import truncated_prior
+from fairlane.reference.model.remaining import conditional_remaining
+from fairlane.reference.model.yields import truncated_prior
 
 Prior = tuple[tuple[int, Fraction], ...]
 

@@ -17,7 +17,7 @@ from itertools import product
 
 from fairlane.proofs.evidence import Evidence, proof_from
 from fairlane.proofs.obligations import check_all, induction, prove_identity, settle
-from fairlane.reference.yields import expected_yield
+from fairlane.reference.model.yields import expected_yield
 
 # R: probability that k - 1 drafts are accepted; A: the sum of n P(raw = n) over n < k; D: the formula's value at k.
 _VARIABLES = "A, M, D, R in unit, q in unit"

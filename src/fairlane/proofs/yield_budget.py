@@ -17,7 +17,7 @@ from itertools import product
 from fairlane.proofs.evidence import Evidence, proof_from
 from fairlane.proofs.obligations import check_all, check_equal, induction, settle
 from fairlane.proofs.yield_arbitrary import mean_over_patterns
-from fairlane.reference.yields import expected_yield
+from fairlane.reference.model.yields import expected_yield
 
 _CUT = "D + (R*q if k + 1 <= m else 0)"
 

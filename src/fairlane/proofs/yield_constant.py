@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from fairlane.proofs.evidence import Evidence, proof_from
 from fairlane.proofs.obligations import check_all, check_zero, induction, settle
-from fairlane.reference.yields import expected_yield
+from fairlane.reference.model.yields import expected_yield
 
 _STATE = {"D": ("1", "D + R*q"), "R": ("1", "R*q")}
 

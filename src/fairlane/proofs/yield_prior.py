@@ -18,7 +18,7 @@ from itertools import product
 
 from fairlane.proofs.evidence import Evidence, proof_from
 from fairlane.proofs.obligations import check_all, induction, prove_identity, settle
-from fairlane.reference.yields import row_outcomes
+from fairlane.reference.model.yields import row_outcomes
 
 # s: share of the belief with at least k tokens left; p: the part that ends exactly there.
 _VARIABLES = "A, M, D, R in unit, s in unit, p in nonnegative, q in unit"

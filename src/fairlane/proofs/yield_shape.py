@@ -16,7 +16,7 @@ from itertools import pairwise, product
 
 from fairlane.proofs.evidence import Evidence, proof_from
 from fairlane.proofs.obligations import check_all, induction, settle
-from fairlane.reference.yields import expected_yield
+from fairlane.reference.model.yields import expected_yield
 
 
 def prove(*, acceptance: str = "unit", curvature: str = "<=") -> Sequence[Evidence]:

@@ -6,7 +6,6 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fairlane.reference.age import output_age_area
     from fairlane.reference.allocation import (
         Allocation,
         fair_allocation,
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
         support_gap,
         supporting_direction,
     )
-    from fairlane.reference.codec import dump_instance, load_catalog, load_instance
-    from fairlane.reference.completion import greedy_plan, prefill_completion_ms, prefill_plan
     from fairlane.reference.errors import (
         CertificateRejected,
         DataError,
@@ -27,11 +24,14 @@ if TYPE_CHECKING:
         TooLarge,
         Unsupported,
     )
-    from fairlane.reference.graph import Catalog, Graph
-    from fairlane.reference.instance import Instance, Regenerates
-    from fairlane.reference.learned_prior import LearnedPrior, learn_prior
-    from fairlane.reference.objective import Objective
-    from fairlane.reference.policy import (
+    from fairlane.reference.model.age import output_age_area
+    from fairlane.reference.model.codec import dump_instance, load_catalog, load_instance
+    from fairlane.reference.model.completion import greedy_plan, prefill_completion_ms, prefill_plan
+    from fairlane.reference.model.graph import Catalog, Graph
+    from fairlane.reference.model.instance import Instance, Regenerates
+    from fairlane.reference.model.learned_prior import LearnedPrior, learn_prior
+    from fairlane.reference.model.objective import Objective
+    from fairlane.reference.model.policy import (
         NOTHING,
         Completion,
         Decision,
@@ -42,78 +42,78 @@ if TYPE_CHECKING:
         Sees,
         View,
     )
-    from fairlane.reference.prefill_list import best_prefill
-    from fairlane.reference.remaining import (
+    from fairlane.reference.model.remaining import (
         conditional_remaining,
         fixed_prior,
         geometric_prior,
         heavy_tailed_prior,
         pareto_remaining,
     )
-    from fairlane.reference.request import Request
-    from fairlane.reference.score import Cohort, Lanes, best_cohort, fixed_value_score
-    from fairlane.reference.state import Action, LocalState, State, actions, initial_state
-    from fairlane.reference.step import Outcome
-    from fairlane.reference.yields import expected_yield, yield_distribution
+    from fairlane.reference.model.request import Request
+    from fairlane.reference.model.score import Cohort, Lanes, best_cohort, fixed_value_score
+    from fairlane.reference.model.state import Action, LocalState, State, actions, initial_state
+    from fairlane.reference.model.step import Outcome
+    from fairlane.reference.model.yields import expected_yield, yield_distribution
+    from fairlane.reference.prefill.prefill_list import best_prefill
 
 # Modules are imported when a name of theirs is asked for: the command line starts fast, and most uses need few of them.
 _HOME = {
-    "Action": "state",
+    "Action": "model.state",
     "Allocation": "allocation",
-    "Catalog": "graph",
+    "Catalog": "model.graph",
     "CertificateRejected": "errors",
-    "Cohort": "score",
-    "Completion": "policy",
+    "Cohort": "model.score",
+    "Completion": "model.policy",
     "DataError": "errors",
-    "Decision": "policy",
+    "Decision": "model.policy",
     "FairlaneError": "errors",
-    "Graph": "graph",
+    "Graph": "model.graph",
     "IdlesWithWork": "errors",
-    "Instance": "instance",
+    "Instance": "model.instance",
     "InvalidInstance": "errors",
-    "LaneResult": "policy",
-    "Lanes": "score",
-    "LearnedPrior": "learned_prior",
-    "LocalState": "state",
-    "NOTHING": "policy",
-    "Objective": "objective",
-    "Outcome": "step",
-    "Policy": "policy",
+    "LaneResult": "model.policy",
+    "Lanes": "model.score",
+    "LearnedPrior": "model.learned_prior",
+    "LocalState": "model.state",
+    "NOTHING": "model.policy",
+    "Objective": "model.objective",
+    "Outcome": "model.step",
+    "Policy": "model.policy",
     "PolicyError": "errors",
-    "PolicySpec": "policy",
-    "Regenerates": "instance",
-    "Request": "request",
-    "RequestView": "policy",
-    "Sees": "policy",
-    "State": "state",
+    "PolicySpec": "model.policy",
+    "Regenerates": "model.instance",
+    "Request": "model.request",
+    "RequestView": "model.policy",
+    "Sees": "model.policy",
+    "State": "model.state",
     "TooLarge": "errors",
     "Unsupported": "errors",
-    "View": "policy",
-    "actions": "state",
-    "best_cohort": "score",
-    "best_prefill": "prefill_list",
-    "conditional_remaining": "remaining",
-    "dump_instance": "codec",
-    "expected_yield": "yields",
+    "View": "model.policy",
+    "actions": "model.state",
+    "best_cohort": "model.score",
+    "best_prefill": "prefill.prefill_list",
+    "conditional_remaining": "model.remaining",
+    "dump_instance": "model.codec",
+    "expected_yield": "model.yields",
     "fair_allocation": "allocation",
     "fair_allocation_graphs": "allocation",
-    "fixed_prior": "remaining",
-    "fixed_value_score": "score",
-    "geometric_prior": "remaining",
-    "greedy_plan": "completion",
-    "heavy_tailed_prior": "remaining",
-    "initial_state": "state",
-    "learn_prior": "learned_prior",
-    "load_catalog": "codec",
-    "load_instance": "codec",
-    "output_age_area": "age",
-    "pareto_remaining": "remaining",
-    "prefill_completion_ms": "completion",
-    "prefill_plan": "completion",
+    "fixed_prior": "model.remaining",
+    "fixed_value_score": "model.score",
+    "geometric_prior": "model.remaining",
+    "greedy_plan": "model.completion",
+    "heavy_tailed_prior": "model.remaining",
+    "initial_state": "model.state",
+    "learn_prior": "model.learned_prior",
+    "load_catalog": "model.codec",
+    "load_instance": "model.codec",
+    "output_age_area": "model.age",
+    "pareto_remaining": "model.remaining",
+    "prefill_completion_ms": "model.completion",
+    "prefill_plan": "model.completion",
     "rate_region": "allocation",
     "support_gap": "allocation",
     "supporting_direction": "allocation",
-    "yield_distribution": "yields",
+    "yield_distribution": "model.yields",
 }
 
 __all__ = [

@@ -10,9 +10,9 @@ import numpy as np
 
 from fairlane.reference.errors import InvalidInstance
 from fairlane.reference.exact import Real, as_fraction
-from fairlane.reference.instance import Instance, Regenerates
-from fairlane.reference.policy import as_policy
-from fairlane.reference.request import Request
+from fairlane.reference.model.instance import Instance, Regenerates
+from fairlane.reference.model.policy import as_policy
+from fairlane.reference.model.request import Request
 from fairlane.simulator.clock import Clock, clock_for
 from fairlane.simulator.draws import KeyedDraws, checked_seed
 from fairlane.simulator.event_loop import EventLoop, LaneRecord, Launch

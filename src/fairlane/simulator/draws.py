@@ -20,8 +20,8 @@ from itertools import accumulate
 from typing import NamedTuple, Protocol
 
 from fairlane.reference.errors import InvalidInstance
-from fairlane.reference.request import Request
-from fairlane.reference.yields import truncated_prior
+from fairlane.reference.model.request import Request
+from fairlane.reference.model.yields import truncated_prior
 
 GOLDEN = 0x9E3779B97F4A7C15
 MULTIPLY_1 = 0xBF58476D1CE4E5B9

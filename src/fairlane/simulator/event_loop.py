@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from fairlane.reference.errors import IdlesWithWork
-from fairlane.reference.graph import Catalog
-from fairlane.reference.objective import Objective
-from fairlane.reference.policy import (
+from fairlane.reference.model.graph import Catalog
+from fairlane.reference.model.objective import Objective
+from fairlane.reference.model.policy import (
     Choice,
     Completion,
     Decision,
@@ -25,7 +25,7 @@ from fairlane.reference.policy import (
     branches,
     check_decision,
 )
-from fairlane.reference.request import Request
+from fairlane.reference.model.request import Request
 from fairlane.simulator.clock import Clock
 from fairlane.simulator.draws import DrawSource
 from fairlane.simulator.ledger import Ledger

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairlane.reference.graph import Catalog, Graph
-from fairlane.reference.objective import Objective
+from fairlane.reference.model.graph import Catalog, Graph
+from fairlane.reference.model.objective import Objective
 from fairlane.simulator.draws import (
     GOLDEN,
     MASK,

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 
-from fairlane.reference.graph import Graph
-from fairlane.reference.yields import exact_yield
+from fairlane.reference.model.graph import Graph
+from fairlane.reference.model.yields import exact_yield
 from fairlane.simulator.draws import Kinds
 
 

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import NamedTuple
 
-from fairlane.reference.graph import Catalog
-from fairlane.reference.objective import Objective
-from fairlane.reference.policy import RequestView, View
-from fairlane.reference.request import Request
+from fairlane.reference.model.graph import Catalog
+from fairlane.reference.model.objective import Objective
+from fairlane.reference.model.policy import RequestView, View
+from fairlane.reference.model.request import Request
 from fairlane.simulator.clock import Clock
 
 NEVER = -1

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from fairlane.reference.prompt_knapsack import Prompt, PromptKnapsack, best_equal_list
+from fairlane.reference.prefill.prompt_knapsack import Prompt, PromptKnapsack, best_equal_list
 
 
 class Key(NamedTuple):

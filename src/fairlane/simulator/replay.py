@@ -15,11 +15,11 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from fairlane.reference.errors import IdlesWithWork, TooLarge
-from fairlane.reference.graph import Catalog
-from fairlane.reference.instance import Instance
-from fairlane.reference.policy import Choice, Completion, Memory, Policy, Sees, View, as_policy, sees_of
-from fairlane.reference.request import Request
-from fairlane.reference.yields import truncated_prior
+from fairlane.reference.model.graph import Catalog
+from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.policy import Choice, Completion, Memory, Policy, Sees, View, as_policy, sees_of
+from fairlane.reference.model.request import Request
+from fairlane.reference.model.yields import truncated_prior
 from fairlane.simulator.clock import Clock, clock_for
 from fairlane.simulator.event_loop import EventLoop, LaneRecord, Launch
 from fairlane.simulator.ledger import NEVER, Snapshot

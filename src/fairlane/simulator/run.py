@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fairlane.reference.errors import InvalidInstance
-from fairlane.reference.graph import Catalog
-from fairlane.reference.objective import Objective
-from fairlane.reference.request import Request
+from fairlane.reference.model.graph import Catalog
+from fairlane.reference.model.objective import Objective
+from fairlane.reference.model.request import Request
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

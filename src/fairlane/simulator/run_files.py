@@ -12,17 +12,17 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from math import gcd
 
-from fairlane.reference.codec import graph_to_json
 from fairlane.reference.exact import show
-from fairlane.reference.graph import Catalog
+from fairlane.reference.model.codec import graph_to_json
+from fairlane.reference.model.graph import Catalog
+from fairlane.simulator.case import MeasuredCase
 from fairlane.simulator.draws import kinds_of
 from fairlane.simulator.gain_tables import gain_tables
 from fairlane.simulator.metrics_json import requests_to_json, run_metrics_to_json
-from fairlane.simulator.report import ReportEntry
 from fairlane.simulator.run import Status
 
 
-def case_columns(entry: ReportEntry) -> dict[str, object]:
+def case_columns(entry: MeasuredCase) -> dict[str, object]:
     """What says which case a row belongs to."""
     run = entry.run
     case: dict[str, object] = {
@@ -37,7 +37,7 @@ def case_columns(entry: ReportEntry) -> dict[str, object]:
     return case
 
 
-def summary_rows(entries: Sequence[ReportEntry]) -> list[dict[str, object]]:
+def summary_rows(entries: Sequence[MeasuredCase]) -> list[dict[str, object]]:
     """One row a case: every figure that is a number or a word."""
     rows = []
     for entry in entries:
@@ -47,7 +47,7 @@ def summary_rows(entries: Sequence[ReportEntry]) -> list[dict[str, object]]:
     return rows
 
 
-def request_rows(entries: Sequence[ReportEntry]) -> Iterator[dict[str, object]]:
+def request_rows(entries: Sequence[MeasuredCase]) -> Iterator[dict[str, object]]:
     """One row a request: what it asked for, how it ended, and its figures."""
     for entry in entries:
         run = entry.run
@@ -80,7 +80,7 @@ def to_csv(rows: Sequence[Mapping[str, object]]) -> str:
     return out.getvalue()
 
 
-def trace_lines(entry: ReportEntry) -> Iterator[str]:
+def trace_lines(entry: MeasuredCase) -> Iterator[str]:
     """One JSON line a launch: when, which graph, what its lanes delivered, and its fixed-value score.
 
     Where graphs were not chosen at their start, ``chosen_ms`` says when.

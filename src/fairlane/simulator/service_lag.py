@@ -24,7 +24,7 @@ import numpy as np
 
 from fairlane.reference.allocation import fair_allocation_graphs
 from fairlane.reference.errors import TooLarge
-from fairlane.reference.request import Request
+from fairlane.reference.model.request import Request
 from fairlane.simulator.publication_table import Floats, Integers
 from fairlane.simulator.run import Run, Status, lane_launch
 

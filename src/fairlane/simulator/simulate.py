@@ -11,10 +11,10 @@ import numpy as np
 
 from fairlane.reference.errors import InvalidInstance
 from fairlane.reference.exact import Real
-from fairlane.reference.graph import Catalog
-from fairlane.reference.objective import Objective
-from fairlane.reference.policy import Policy, PolicySpec, as_policy
-from fairlane.reference.request import Request
+from fairlane.reference.model.graph import Catalog
+from fairlane.reference.model.objective import Objective
+from fairlane.reference.model.policy import Policy, PolicySpec, as_policy
+from fairlane.reference.model.request import Request
 from fairlane.simulator.draws import KeyedDraws, checked_seed
 from fairlane.simulator.event_loop import EventLoop, LaneRecord
 from fairlane.simulator.run import Floats, Integers, Run, Status
@@ -102,8 +102,8 @@ def simulate(
 
     Examples
     --------
-    >>> from fairlane.reference.graph import Graph
-    >>> from fairlane.reference.policy import Decision
+    >>> from fairlane.reference.model.graph import Graph
+    >>> from fairlane.reference.model.policy import Decision
     >>> graphs = Catalog([Graph(name="p512", duration_ms=50, prefill_capacity=512)])
     >>> one = Request(id="a", prompt=1000, limit=1)
     >>> run = simulate([one], graphs, lambda view: Decision(graph="p512", prefill=("a",)), decode_value=1)

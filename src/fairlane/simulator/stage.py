@@ -9,9 +9,9 @@ import numpy as np
 
 from fairlane.reference.errors import InvalidInstance
 from fairlane.reference.exact import Real, as_fraction, show
-from fairlane.reference.graph import Catalog
-from fairlane.reference.instance import why_unservable
-from fairlane.reference.request import Request
+from fairlane.reference.model.graph import Catalog
+from fairlane.reference.model.instance import why_unservable
+from fairlane.reference.model.request import Request
 from fairlane.simulator.clock import Clock, clock_for
 from fairlane.simulator.event_loop import LaneRecord, Launch
 from fairlane.simulator.run import Floats, Integers, Rejection

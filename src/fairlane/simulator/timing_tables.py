@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from fractions import Fraction
 from importlib.resources import as_file, files
 
-from fairlane.reference.codec import load_catalog
 from fairlane.reference.errors import DataError
-from fairlane.reference.graph import Catalog, Graph
+from fairlane.reference.model.codec import load_catalog
+from fairlane.reference.model.graph import Catalog, Graph
 
 PREFILL_TOKENS = (64, 128, 256, 512, 1024, 2048, 4096)
 DECODE_ROWS = (1, 2, 4, 8, 16)

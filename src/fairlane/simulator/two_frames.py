@@ -38,8 +38,17 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from fairlane.reference.errors import PolicyError
-from fairlane.reference.graph import Catalog
-from fairlane.reference.policy import Decision, Memory, Policy, Projects, RequestView, Running, View, check_decision
+from fairlane.reference.model.graph import Catalog
+from fairlane.reference.model.policy import (
+    Decision,
+    Memory,
+    Policy,
+    Projects,
+    RequestView,
+    Running,
+    View,
+    check_decision,
+)
 from fairlane.simulator.event_loop import EventLoop, Launch, Recorder, Stop
 
 MAX_FRAMES = 2

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fairlane.reference.errors import InvalidInstance
-from fairlane.reference.request import Request
+from fairlane.reference.model.request import Request
 
 LOW = ("1/5",) * 7
 MIDDLE = ("3/5",) * 7

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from importlib.resources import as_file, files
 
-from fairlane.reference.codec import load_instance
 from fairlane.reference.errors import DataError
-from fairlane.reference.instance import Instance
+from fairlane.reference.model.codec import load_instance
+from fairlane.reference.model.instance import Instance
 
 __all__ = ["load", "names"]
 

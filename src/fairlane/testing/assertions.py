@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fairlane.oracle.evaluate import Evaluation, evaluate
-from fairlane.oracle.verify import action_to_json
+from fairlane.oracle.policy_value.evaluate import Evaluation, evaluate
+from fairlane.oracle.policy_value.verify import action_to_json
 from fairlane.policies import load_policy
 from fairlane.reference.exact import Real, as_fraction, show
-from fairlane.reference.instance import Instance
+from fairlane.reference.model.instance import Instance
 
 
 def assert_within(

@@ -15,16 +15,16 @@ import pytest
 
 from fairlane.cli import run
 from fairlane.oracle.certificate import certificate, certify, write_certificate
-from fairlane.oracle.full_table import FullTable
-from fairlane.oracle.plain import Sense, solve_plain
+from fairlane.oracle.rational.full_table import FullTable
+from fairlane.oracle.rational.plain import Sense, solve_plain
 from fairlane.oracle.solve import Method, solve
-from fairlane.reference.certificate_check import check_certificate
-from fairlane.reference.codec import dump_instance, parse_json, read_json
+from fairlane.reference.checker.certificate_check import check_certificate
 from fairlane.reference.errors import CertificateRejected, InvalidInstance, TooLarge
-from fairlane.reference.graph import Graph
-from fairlane.reference.instance import Instance
-from fairlane.reference.objective import Objective
-from fairlane.reference.request import Request
+from fairlane.reference.model.codec import dump_instance, parse_json, read_json
+from fairlane.reference.model.graph import Graph
+from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.objective import Objective
+from fairlane.reference.model.request import Request
 from tests.counts import count
 from tests.random_instances import random_instance
 

@@ -11,18 +11,18 @@ import pytest
 
 from fairlane import policies, suite
 from fairlane.cli import run
-from fairlane.oracle.decision_graph import Kind, decision_graph
-from fairlane.oracle.decision_picture import draw_decision_graph, save_decision_graph
-from fairlane.oracle.evaluate import evaluate
-from fairlane.oracle.layered_layout import crossings, layered, spread
+from fairlane.oracle.policy_value.decision_graph import Kind, decision_graph
+from fairlane.oracle.policy_value.evaluate import evaluate
 from fairlane.oracle.solve import solve
-from fairlane.reference.codec import dump_instance
+from fairlane.pictures.decision_picture import draw_decision_graph, save_decision_graph
+from fairlane.pictures.layered_layout import crossings, layered, spread
 from fairlane.reference.errors import DataError, TooLarge
-from fairlane.reference.graph import Graph
-from fairlane.reference.instance import Instance
-from fairlane.reference.objective import Objective
-from fairlane.reference.policy import Decision, View
-from fairlane.reference.request import Request
+from fairlane.reference.model.codec import dump_instance
+from fairlane.reference.model.graph import Graph
+from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.objective import Objective
+from fairlane.reference.model.policy import Decision, View
+from fairlane.reference.model.request import Request
 from tests.counts import count
 from tests.random_instances import random_instance
 

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from fairlane.oracle.long_run import LongRun, long_run, myopic_policy, policy_rate
-from fairlane.oracle.optimality_equation import check_optimality_equation
-from fairlane.oracle.policy_iteration import best_average, bounded
+from fairlane.oracle.average.long_run import LongRun, long_run, myopic_policy, policy_rate
+from fairlane.oracle.average.optimality_equation import check_optimality_equation
+from fairlane.oracle.average.policy_iteration import best_average, bounded
 from fairlane.reference.errors import CertificateRejected, InvalidInstance, TooLarge, Unsupported
-from fairlane.reference.graph import Graph
-from fairlane.reference.instance import Instance, Regenerates
-from fairlane.reference.objective import Objective
-from fairlane.reference.policy import Decision, FunctionPolicy, Sees, View
-from fairlane.reference.request import Request
+from fairlane.reference.model.graph import Graph
+from fairlane.reference.model.instance import Instance, Regenerates
+from fairlane.reference.model.objective import Objective
+from fairlane.reference.model.policy import Decision, FunctionPolicy, Sees, View
+from fairlane.reference.model.request import Request
 from tests.counts import count
 from tests.random_instances import random_instance
 

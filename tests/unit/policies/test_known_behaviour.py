@@ -7,17 +7,17 @@ from fractions import Fraction
 
 import pytest
 
-from fairlane.oracle.evaluate import PolicySweep, action_of, evaluate, view_of
-from fairlane.oracle.likely_run import policy_run
+from fairlane.oracle.policy_value.evaluate import PolicySweep, action_of, evaluate, view_of
+from fairlane.oracle.policy_value.likely_run import policy_run
 from fairlane.oracle.solve import solve
 from fairlane.policies import load_policy, names
-from fairlane.reference.completion import greedy_plan, prefill_completion_ms, prefill_plan
-from fairlane.reference.graph import Graph
-from fairlane.reference.instance import Instance
-from fairlane.reference.objective import Objective
-from fairlane.reference.policy import Decision, FunctionPolicy, RequestView, View
-from fairlane.reference.request import Request
-from fairlane.reference.score import Lanes, best_cohort, fixed_value_score
+from fairlane.reference.model.completion import greedy_plan, prefill_completion_ms, prefill_plan
+from fairlane.reference.model.graph import Graph
+from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.objective import Objective
+from fairlane.reference.model.policy import Decision, FunctionPolicy, RequestView, View
+from fairlane.reference.model.request import Request
+from fairlane.reference.model.score import Lanes, best_cohort, fixed_value_score
 
 SMALL_PREFILLS = (
     Graph(name="p64", duration_ms=2, prefill_capacity=64),

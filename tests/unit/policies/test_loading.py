@@ -10,7 +10,7 @@ import pytest
 
 from fairlane.policies import load_policy, names
 from fairlane.reference.errors import PolicyError
-from fairlane.reference.policy import FunctionPolicy
+from fairlane.reference.model.policy import FunctionPolicy
 
 
 def test_names_are_listed_without_importing_any_policy() -> None:

@@ -21,9 +21,9 @@ from fairlane.policies.service_rates import (
     rates_of,
     token_normaliser,
 )
-from fairlane.reference.graph import Catalog, Graph
-from fairlane.reference.objective import Objective
-from fairlane.reference.policy import Completion, Decision, LaneResult, RequestView, View
+from fairlane.reference.model.graph import Catalog, Graph
+from fairlane.reference.model.objective import Objective
+from fairlane.reference.model.policy import Completion, Decision, LaneResult, RequestView, View
 
 
 def seen(name: str, index: int, *, prompt: int = 0, age: int | None = None, limit: int = 100) -> RequestView:

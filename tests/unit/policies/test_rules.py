@@ -8,9 +8,9 @@ from fractions import Fraction
 import pytest
 
 from fairlane.policies import load_policy, names
-from fairlane.reference.graph import Catalog, Graph
-from fairlane.reference.objective import Objective
-from fairlane.reference.policy import (
+from fairlane.reference.model.graph import Catalog, Graph
+from fairlane.reference.model.objective import Objective
+from fairlane.reference.model.policy import (
     NOTHING,
     Completion,
     Decision,

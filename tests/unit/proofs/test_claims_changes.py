@@ -116,7 +116,7 @@ def test_an_edited_dependency_makes_stale_then_red(folder: Path, module: str) ->
 
 def test_an_edit_in_fairlane_itself_makes_stale(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "expected_yield((Fraction(1, 2), Fraction(3, 5)), 3) == 9/5"
-    claim = claim_text("exact", text, claim_id="yields", import_="fairlane.reference.yields:expected_yield")
+    claim = claim_text("exact", text, claim_id="yields", import_="fairlane.reference.model.yields:expected_yield")
     write(folder, claim, APART)
     checked(folder)
     from fairlane.proofs.claims import sources

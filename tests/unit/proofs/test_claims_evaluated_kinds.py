@@ -52,7 +52,7 @@ def test_exact_refuses_the_floats_of_other_packages(maker: str) -> None:
 def test_exact_reads_fairlane_itself() -> None:
     # by hand: 1 + 1/2 + 1/2*3/5 = 9/5
     text = "expected_yield((Fraction(1, 2), Fraction(3, 5)), 3) == 9/5"
-    found = outcome("exact", text, import_="fairlane.reference.yields:expected_yield")
+    found = outcome("exact", text, import_="fairlane.reference.model.yields:expected_yield")
     assert (found.status, found.value) == (HOLDS, "9/5")
 
 

@@ -30,7 +30,7 @@ def test_cited_refuses_impossible_dates(name: str, value: str) -> None:
 def test_assumptions_and_definitions_are_grey() -> None:
     assert outcome("assumed", "Arrivals are independent.").status is Status.ASSUMED
     assert outcome("definition", "D is the yield.").status is Status.DEFINED
-    assert outcome("definition", "D is the yield.", import_="fairlane.reference.yields:nothing").status is FAILED
+    assert outcome("definition", "D is the yield.", import_="fairlane.reference.model.yields:nothing").status is FAILED
 
 
 def test_a_claim_whose_code_raises_fails_alone() -> None:

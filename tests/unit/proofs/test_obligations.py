@@ -28,7 +28,7 @@ from fairlane.proofs.obligations import (
     settle,
 )
 from fairlane.reference.errors import InvalidInstance
-from fairlane.reference.yields import expected_yield
+from fairlane.reference.model.yields import expected_yield
 
 
 def test_forall_is_proved_by_both_solvers() -> None:

@@ -22,8 +22,8 @@ from fairlane.reference.allocation import (
     support_gap,
 )
 from fairlane.reference.errors import InvalidInstance, Unsupported
-from fairlane.reference.graph import Graph
-from fairlane.reference.request import Request
+from fairlane.reference.model.graph import Graph
+from fairlane.reference.model.request import Request
 
 NAN, INF = float("nan"), float("inf")
 FINE = [[1.0, 0.0], [0.0, 1.0]]

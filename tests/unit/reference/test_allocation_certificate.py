@@ -20,8 +20,8 @@ from fairlane.reference.allocation import (
     supporting_direction,
 )
 from fairlane.reference.errors import CertificateRejected, InvalidInstance
-from fairlane.reference.graph import Catalog, Graph
-from fairlane.reference.request import Request
+from fairlane.reference.model.graph import Catalog, Graph
+from fairlane.reference.model.request import Request
 
 D4 = Graph(name="d4", duration_ms=21, decode_capacity=4)
 D5 = Graph(name="d5", duration_ms=29, decode_capacity=5)

@@ -10,8 +10,8 @@ import pytest
 from fairlane.reference.allocation import GraphAllocation, fair_allocation, fair_allocation_graphs
 from fairlane.reference.allocation.basic_rows import basic_rows
 from fairlane.reference.errors import InvalidInstance
-from fairlane.reference.graph import Catalog, Graph
-from fairlane.reference.request import Request
+from fairlane.reference.model.graph import Catalog, Graph
+from fairlane.reference.model.request import Request
 
 
 def _streams(n: int) -> list[Request]:

@@ -8,8 +8,8 @@ import pytest
 
 from fairlane.reference.allocation.lag import LagLedger, advance, deliver, open_ledger, reference_rates, revise
 from fairlane.reference.errors import InvalidInstance
-from fairlane.reference.graph import Catalog, Graph
-from fairlane.reference.request import Request
+from fairlane.reference.model.graph import Catalog, Graph
+from fairlane.reference.model.request import Request
 
 HALF = Fraction(1, 2)
 

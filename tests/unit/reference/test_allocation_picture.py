@@ -10,8 +10,8 @@ import pytest
 from fairlane.reference.allocation import fair_allocation, fair_allocation_graphs
 from fairlane.reference.allocation.picture import _hull_2d, draw_allocation
 from fairlane.reference.errors import InvalidInstance
-from fairlane.reference.graph import Graph
-from fairlane.reference.request import Request
+from fairlane.reference.model.graph import Graph
+from fairlane.reference.model.request import Request
 
 
 def _bar_lengths(axes: Any) -> list[float]:

@@ -13,8 +13,8 @@ from fairlane.reference.allocation.problem_file import (
     allocation_problem_from_json,
     load_allocation_problem,
 )
-from fairlane.reference.codec import parse_json
 from fairlane.reference.errors import DataError, InvalidInstance
+from fairlane.reference.model.codec import parse_json
 
 
 def _read(document: object) -> AllocationProblem:

@@ -10,8 +10,8 @@ import pytest
 
 from fairlane.reference.allocation import fair_allocation_graphs, rate_region
 from fairlane.reference.errors import InvalidInstance
-from fairlane.reference.graph import Catalog, Graph
-from fairlane.reference.request import Request
+from fairlane.reference.model.graph import Catalog, Graph
+from fairlane.reference.model.request import Request
 
 # Clarabel stops at a relative utility of about 1e-8, which leaves the square root of that in the rates
 CLARABEL = 5e-4

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from fairlane.reference.codec import dump_instance, load_catalog, load_instance
 from fairlane.reference.errors import DataError, InvalidInstance
+from fairlane.reference.model.codec import dump_instance, load_catalog, load_instance
 
 GOOD: dict[str, Any] = {
     "graphs": [

@@ -12,22 +12,22 @@ import numpy as np
 import pytest
 
 from fairlane.cli import run
-from fairlane.oracle.compiled import sweep
 from fairlane.oracle.cost_table import certify_costs, cost_table
-from fairlane.oracle.exact_root import ExactRoot
-from fairlane.oracle.packing import count_states, lanes_couple, pack
-from fairlane.oracle.plain import Sense, solve_plain
+from fairlane.oracle.encoding.packing import count_states, lanes_couple, pack
+from fairlane.oracle.rational.exact_root import ExactRoot
+from fairlane.oracle.rational.plain import Sense, solve_plain
 from fairlane.oracle.solve import Method, Solution, solve
-from fairlane.reference.certificate_check import fingerprint
-from fairlane.reference.codec import dump_instance
-from fairlane.reference.cost_check import CostTable, check_costs
-from fairlane.reference.cost_file import read_costs, write_costs
+from fairlane.oracle.sweeps.compiled import sweep
+from fairlane.reference.checker.certificate_check import fingerprint
+from fairlane.reference.checker.cost_check import CostTable, check_costs
+from fairlane.reference.checker.cost_file import read_costs, write_costs
 from fairlane.reference.errors import CertificateRejected, DataError, Unsupported
-from fairlane.reference.graph import Graph
-from fairlane.reference.instance import Instance
-from fairlane.reference.objective import Objective
-from fairlane.reference.request import Request
-from fairlane.reference.state import initial_state
+from fairlane.reference.model.codec import dump_instance
+from fairlane.reference.model.graph import Graph
+from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.objective import Objective
+from fairlane.reference.model.request import Request
+from fairlane.reference.model.state import initial_state
 from tests.counts import count
 from tests.random_instances import random_instance
 

@@ -8,11 +8,11 @@ from fractions import Fraction
 
 import pytest
 
-from fairlane.reference.completion import greedy_plan, prefill_completion_ms, prefill_plan
 from fairlane.reference.errors import InvalidInstance
-from fairlane.reference.graph import Graph
-from fairlane.reference.learned_prior import learn_prior
-from fairlane.reference.remaining import (
+from fairlane.reference.model.completion import greedy_plan, prefill_completion_ms, prefill_plan
+from fairlane.reference.model.graph import Graph
+from fairlane.reference.model.learned_prior import learn_prior
+from fairlane.reference.model.remaining import (
     conditional_remaining,
     fixed_prior,
     geometric_prior,

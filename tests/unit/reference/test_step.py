@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction as F
 
-from fairlane.reference.graph import Graph
-from fairlane.reference.instance import Instance
-from fairlane.reference.objective import Objective
-from fairlane.reference.request import Request
-from fairlane.reference.state import FINISHED, Action, LocalState, actions, initial_state
-from fairlane.reference.step import step
+from fairlane.reference.model.graph import Graph
+from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.objective import Objective
+from fairlane.reference.model.request import Request
+from fairlane.reference.model.state import FINISHED, Action, LocalState, actions, initial_state
+from fairlane.reference.model.step import step
 
 
 def instance(objective: Objective) -> Instance:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from fairlane.reference.request import Request
+from fairlane.reference.model.request import Request
 from fairlane.simulator.clock import clock_for
 from fairlane.simulator.draws import KeyedDraws, Stream, absorb, hidden_length, keyed_uniform
 

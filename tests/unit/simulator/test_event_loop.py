@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from fairlane.reference.errors import IdlesWithWork, InvalidInstance, PolicyError
-from fairlane.reference.graph import Catalog, Graph
-from fairlane.reference.policy import NOTHING, Choice, Completion, Decision, Memory, View
-from fairlane.reference.request import Request
+from fairlane.reference.model.graph import Catalog, Graph
+from fairlane.reference.model.policy import NOTHING, Choice, Completion, Decision, Memory, View
+from fairlane.reference.model.request import Request
 from fairlane.simulator.realised import realised_value
 from fairlane.simulator.run import Status, publications
 from fairlane.simulator.simulate import simulate
@@ -196,7 +196,7 @@ def test_drafts_are_counted_before_the_cut_and_outputs_after_it() -> None:
 
 
 def test_the_value_of_a_run_by_hand() -> None:
-    from fairlane.reference.objective import Objective
+    from fairlane.reference.model.objective import Objective
 
     # a: prompt 10 in 5 ms with its first output, then rows ending at 5.1 and 5.2. b: a stream, one row to 5.1.
     # work 10 + 2 * 4 = 18; time 5.2; completions 5.2 + 5.1; first output 5; ages: 5.1 ** 2 / 2 + 2 * 0.1 ** 2 / 2

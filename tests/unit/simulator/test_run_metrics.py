@@ -11,22 +11,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fairlane.pictures.figures import PictureFormat, render, shares_figure
+from fairlane.pictures.perfetto import trace_events, trace_text
+from fairlane.pictures.report import picture_files, render_report
+from fairlane.pictures.run_panel import run_panel, window_of
+from fairlane.pictures.timeline import LaneKind
 from fairlane.reference.errors import InvalidInstance, TooLarge
-from fairlane.reference.graph import Catalog, Graph
-from fairlane.reference.policy import Decision, View
-from fairlane.reference.request import Request
-from fairlane.simulator.figures import PictureFormat, render, shares_figure
+from fairlane.reference.model.graph import Catalog, Graph
+from fairlane.reference.model.policy import Decision, View
+from fairlane.reference.model.request import Request
+from fairlane.simulator.case import MeasuredCase
 from fairlane.simulator.goodput import Targets
 from fairlane.simulator.metrics_json import run_metrics_to_json
 from fairlane.simulator.output_ages import age_series
-from fairlane.simulator.perfetto import trace_events, trace_text
-from fairlane.simulator.report import ReportEntry, picture_files, render_report
 from fairlane.simulator.run import Run
 from fairlane.simulator.run_metrics import measure_run
-from fairlane.simulator.run_panel import run_panel, window_of
 from fairlane.simulator.service_lag import service_lag
 from fairlane.simulator.simulate import simulate
-from fairlane.simulator.timeline import LaneKind
 
 CATALOG = Catalog(
     [
@@ -182,7 +183,7 @@ NASTY = "<script>&\"'\u0000\ud800x"
 
 def test_the_report_is_one_page_that_loads_nothing_and_escapes_labels() -> None:
     run = small_run(first_id=NASTY)
-    entry = ReportEntry(label=NASTY, run=run, metrics=measure_run(run), lag=service_lag(run))
+    entry = MeasuredCase(label=NASTY, run=run, metrics=measure_run(run), lag=service_lag(run))
     page = render_report([entry, entry], title=NASTY)
     page.encode("utf-8")
     assert "<script" not in page
@@ -197,7 +198,7 @@ def test_the_report_is_one_page_that_loads_nothing_and_escapes_labels() -> None:
 
 def test_pictures_come_as_png_and_svg_with_the_same_bytes_each_time() -> None:
     run = small_run()
-    entry = ReportEntry(label="x", run=run, metrics=measure_run(run), lag=service_lag(run))
+    entry = MeasuredCase(label="x", run=run, metrics=measure_run(run), lag=service_lag(run))
     files = picture_files(entry)
     assert sorted(files) == sorted(f"{n}.{k}" for n in ("timeline", "ages", "shares") for k in ("png", "svg"))
     for name, content in files.items():
@@ -223,6 +224,6 @@ def test_a_run_without_a_launch_can_still_be_shown(tmp_path: Path) -> None:
     run = simulate(
         [Request(id="c", prompt=4, limit=1, arrival_ms=100)], CATALOG, prompts_first, decode_value=1, horizon_ms=5
     )
-    entry = ReportEntry(label="empty", run=run, metrics=measure_run(run))
+    entry = MeasuredCase(label="empty", run=run, metrics=measure_run(run))
     assert "no graph ran" in render_report([entry], title="empty")
     assert picture_files(entry)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairlane.pictures import svg
+from fairlane.pictures.timeline import COLOURS, Block, Lane, LaneKind, Panel, Row, describe, draw_timelines
 from fairlane.reference.errors import InvalidInstance
-from fairlane.simulator import svg
-from fairlane.simulator.timeline import COLOURS, Block, Lane, LaneKind, Panel, Row, describe, draw_timelines
 
 NS = "{http://www.w3.org/2000/svg}"
 

@@ -11,9 +11,9 @@ from fairlane.policies.ongoing import Ongoing
 from fairlane.policies.service_rates import Rate, measured_graphs, observed, projected, rates_of
 from fairlane.reference.errors import InvalidInstance, PolicyError
 from fairlane.reference.exact import Real
-from fairlane.reference.graph import Catalog, Graph
-from fairlane.reference.objective import Objective
-from fairlane.reference.policy import (
+from fairlane.reference.model.graph import Catalog, Graph
+from fairlane.reference.model.objective import Objective
+from fairlane.reference.model.policy import (
     NOTHING,
     Completion,
     Decision,
@@ -23,8 +23,8 @@ from fairlane.reference.policy import (
     Running,
     View,
 )
-from fairlane.reference.request import Request
-from fairlane.reference.yields import row_outcomes
+from fairlane.reference.model.request import Request
+from fairlane.reference.model.yields import row_outcomes
 from fairlane.simulator.simulate import Path, simulate
 
 GRAPHS = Catalog(

@@ -10,12 +10,12 @@ from importlib.resources import files
 import pytest
 
 from fairlane import suite
-from fairlane.oracle.evaluate import evaluate
-from fairlane.oracle.plain import solve_plain
+from fairlane.oracle.policy_value.evaluate import evaluate
+from fairlane.oracle.rational.plain import solve_plain
 from fairlane.oracle.solve import solve
 from fairlane.policies import load_policy, names
-from fairlane.reference.codec import load_catalog
 from fairlane.reference.errors import DataError
+from fairlane.reference.model.codec import load_catalog
 from tests.cases import data
 
 CATALOGS = ("splitwise_llama2-70b_h100_tp8.json", "llmservingsim_llama31-8b_rtxpro6000_tp1_width.json")

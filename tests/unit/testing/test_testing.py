@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 
 from fairlane import suite
-from fairlane.oracle.plain import solve_plain
+from fairlane.oracle.rational.plain import solve_plain
 from fairlane.oracle.solve import solve
-from fairlane.reference.instance import Instance
+from fairlane.reference.model.instance import Instance
 from fairlane.testing import assert_within, instances
 
 

@@ -28,8 +28,8 @@ from fairlane.reference.allocation.rate_table import NumbersLike, RateTable, rea
 from fairlane.reference.allocation.result import FloatArray
 from fairlane.reference.errors import InvalidInstance
 from fairlane.reference.exact import Real
-from fairlane.reference.graph import Catalog
-from fairlane.reference.request import Request
+from fairlane.reference.model.graph import Catalog
+from fairlane.reference.model.request import Request
 
 # a gap this small (relative) is all rounding, and no other certificate makes it smaller
 ROUNDING = 1e-15

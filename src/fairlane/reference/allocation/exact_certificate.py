@@ -21,7 +21,7 @@ from fairlane.reference.allocation.rate_table import NumbersLike
 from fairlane.reference.allocation.result import Allocation, FloatArray, GraphAllocation
 from fairlane.reference.errors import CertificateRejected, InvalidInstance
 from fairlane.reference.exact import as_fraction, found, show
-from fairlane.reference.request import Request
+from fairlane.reference.model.request import Request
 
 # shares are whole multiples of this, far below any share that a rate depends on
 SHARE_UNIT = Fraction(1, 1 << 400)

@@ -13,9 +13,9 @@ from fairlane.reference.allocation.graph_problem import GraphProblem
 from fairlane.reference.allocation.rate_table import NO_SEQUENCE, NumbersLike, RateTable
 from fairlane.reference.errors import InvalidInstance
 from fairlane.reference.exact import JsonNumber, as_fraction, found, show
-from fairlane.reference.graph import Catalog
-from fairlane.reference.request import Request
-from fairlane.reference.yields import exact_yield
+from fairlane.reference.model.graph import Catalog
+from fairlane.reference.model.request import Request
+from fairlane.reference.model.yields import exact_yield
 
 SparseRow = tuple[tuple[int, Fraction], ...]
 

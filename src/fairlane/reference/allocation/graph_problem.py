@@ -17,8 +17,8 @@ from fairlane.reference.allocation.rate_table import NumbersLike, read_numbers
 from fairlane.reference.allocation.result import LEAST_SIZE, MOST_SIZE, FloatArray, IntArray, frozen
 from fairlane.reference.errors import InvalidInstance
 from fairlane.reference.exact import found
-from fairlane.reference.graph import Catalog, Graph
-from fairlane.reference.request import Request
+from fairlane.reference.model.graph import Catalog, Graph
+from fairlane.reference.model.request import Request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -31,8 +31,8 @@ import numpy as np
 
 from fairlane.reference.errors import InvalidInstance
 from fairlane.reference.exact import Real, found
-from fairlane.reference.graph import Catalog
-from fairlane.reference.request import Request
+from fairlane.reference.model.graph import Catalog
+from fairlane.reference.model.request import Request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fairlane.reference.codec import SCHEMA, PathLike, catalog_from_json, need_list, need_object, read_json
 from fairlane.reference.errors import InvalidInstance
 from fairlane.reference.exact import JsonNumber, as_fraction, as_integer, found, show
-from fairlane.reference.graph import Catalog
-from fairlane.reference.request import Request
+from fairlane.reference.model.codec import SCHEMA, PathLike, catalog_from_json, need_list, need_object, read_json
+from fairlane.reference.model.graph import Catalog
+from fairlane.reference.model.request import Request
 
 REQUEST_FIELDS = (
     "id", "token_value", "fairness_weight", "prompt", "limit", "acceptance", "generated", "arrival_ms", "output_length",

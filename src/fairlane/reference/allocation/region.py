@@ -20,8 +20,8 @@ from fairlane.reference.allocation.graph_problem import GraphProblem, as_catalog
 from fairlane.reference.allocation.rate_table import RateTable, read_table
 from fairlane.reference.allocation.result import FloatArray
 from fairlane.reference.errors import InvalidInstance, Unsupported
-from fairlane.reference.graph import Catalog
-from fairlane.reference.request import Request
+from fairlane.reference.model.graph import Catalog
+from fairlane.reference.model.request import Request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

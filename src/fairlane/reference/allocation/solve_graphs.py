@@ -25,8 +25,8 @@ from fairlane.reference.allocation.result import (
 )
 from fairlane.reference.allocation.solve import interior_point, named_method, utility_of
 from fairlane.reference.errors import Unsupported
-from fairlane.reference.graph import Catalog, Graph
-from fairlane.reference.request import Request
+from fairlane.reference.model.graph import Catalog, Graph
+from fairlane.reference.model.request import Request
 
 Shares = tuple[FloatArray, FloatArray, FloatArray | None]
 

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from statistics import fmean, stdev
 
-from fairlane.oracle.long_run import long_run, policy_rate
+from fairlane.oracle.average.long_run import long_run, policy_rate
 from fairlane.policies.ongoing import Ongoing
 from fairlane.reference.allocation import fair_allocation_graphs
 from fairlane.reference.errors import InvalidInstance
 from fairlane.reference.exact import Real
-from fairlane.reference.instance import Instance
-from fairlane.reference.policy import Decision, FunctionPolicy, Sees, View
+from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.policy import Decision, FunctionPolicy, Sees, View
 from fairlane.simulator.closed_system import simulate_closed
 
 CONFIDENCE = 0.95

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from fairlane.oracle.policy_value.verify import VerifyRow, verify_instance
 from fairlane.oracle.solve import solve
-from fairlane.oracle.verify import VerifyRow, verify_instance
 from fairlane.reference.errors import InvalidInstance
-from fairlane.reference.instance import Instance
+from fairlane.reference.model.instance import Instance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from fairlane.policies import names, spec
 from fairlane.reference.errors import PolicyError, TooLarge
 from fairlane.reference.exact import Real
-from fairlane.reference.graph import Catalog
-from fairlane.reference.policy import Policy
-from fairlane.reference.request import Request
+from fairlane.reference.model.graph import Catalog
+from fairlane.reference.model.policy import Policy
+from fairlane.reference.model.request import Request
 from fairlane.simulator.run_metrics import RunMetrics, measure_run
 from fairlane.simulator.simulate import simulate
 

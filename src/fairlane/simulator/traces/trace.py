@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from fairlane.reference.errors import DataError, InvalidInstance
 from fairlane.reference.exact import Real, as_fraction, found, show
-from fairlane.reference.request import Request
+from fairlane.reference.model.request import Request
 
 
 class TraceRow(NamedTuple):

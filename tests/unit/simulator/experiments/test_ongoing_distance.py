@@ -8,12 +8,12 @@ from fractions import Fraction
 
 import pytest
 
-from fairlane.oracle.long_run import long_run, policy_rate
+from fairlane.oracle.average.long_run import long_run, policy_rate
 from fairlane.reference.errors import InvalidInstance
-from fairlane.reference.graph import Graph
-from fairlane.reference.instance import Instance
-from fairlane.reference.objective import Objective
-from fairlane.reference.request import Request
+from fairlane.reference.model.graph import Graph
+from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.objective import Objective
+from fairlane.reference.model.request import Request
 from fairlane.simulator.closed_system import simulate_closed
 from fairlane.simulator.experiments import OngoingDistance, RateEstimate, closed_systems, ongoing_distance
 from fairlane.simulator.experiments.documents import continuation_failure

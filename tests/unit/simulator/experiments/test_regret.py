@@ -7,11 +7,11 @@ from fractions import Fraction
 import pytest
 
 from fairlane.reference.errors import InvalidInstance
-from fairlane.reference.graph import Graph
-from fairlane.reference.instance import Instance
-from fairlane.reference.objective import Objective
-from fairlane.reference.policy import Decision, View
-from fairlane.reference.request import Request
+from fairlane.reference.model.graph import Graph
+from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.objective import Objective
+from fairlane.reference.model.policy import Decision, View
+from fairlane.reference.model.request import Request
 from fairlane.simulator.experiments import suite_regret
 from fairlane.simulator.experiments.documents import gaps_table, regret_row
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from fairlane.policies import load_policy
-from fairlane.reference.graph import Catalog, Graph
-from fairlane.reference.policy import Decision, Policy, View, as_policy
-from fairlane.reference.request import Request
+from fairlane.reference.model.graph import Catalog, Graph
+from fairlane.reference.model.policy import Decision, Policy, View, as_policy
+from fairlane.reference.model.request import Request
 from fairlane.simulator.experiments import TraceBehaviour, trace_behaviour
 from fairlane.simulator.experiments.documents import behaviour_row
 from fairlane.simulator.experiments.trace_behaviour import MAX_EPISODE_STATES

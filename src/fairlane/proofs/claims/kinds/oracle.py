@@ -21,10 +21,10 @@ from fairlane.proofs.claims.kinds import Context
 from fairlane.proofs.claims.kinds.exact import check_line
 from fairlane.proofs.claims.program import compile_program, run_bindings
 from fairlane.proofs.claims.status import Outcome, Status, Strength
-from fairlane.reference.codec import instance_from_json, load_instance, parse_json
 from fairlane.reference.errors import CertificateRejected, DataError, FairlaneError, InvalidInstance, TooLarge
 from fairlane.reference.exact import parse_number
-from fairlane.reference.instance import Instance
+from fairlane.reference.model.codec import instance_from_json, load_instance, parse_json
+from fairlane.reference.model.instance import Instance
 
 
 class Quantity(StrEnum):
@@ -103,7 +103,7 @@ def measure(
         Receives what was done.
     """
     from fairlane.oracle.certificate import certify
-    from fairlane.oracle.plain import Sense
+    from fairlane.oracle.rational.plain import Sense
     from fairlane.oracle.solve import solve
 
     direction = Sense(sense)
@@ -124,7 +124,7 @@ def measure(
         certified = False
         evidence.append(f"no certificate: {error}")
     if policy is not None:
-        from fairlane.oracle.evaluate import evaluate
+        from fairlane.oracle.policy_value.evaluate import evaluate
         from fairlane.policies import load_policy
 
         result = evaluate(instance, load_policy(policy), solution=solution)

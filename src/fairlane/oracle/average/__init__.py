@@ -1,0 +1,1 @@
+"""Long-run rates of continuing workloads."""

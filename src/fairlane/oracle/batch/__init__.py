@@ -1,0 +1,1 @@
+"""Many instances at once, in order, on any executor."""

@@ -1,0 +1,1 @@
+"""States as numbers: packing, signatures, multisets and the roundings they bring."""

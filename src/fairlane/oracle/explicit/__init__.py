@@ -1,0 +1,1 @@
+"""Models whose states and transitions are listed: files, averages and totals."""

@@ -1,0 +1,199 @@
+"""Total reward until the end of an explicit model that others wrote.
+
+The model is taken apart into strongly connected components, the last ones first. Where a component is one state
+that does not lead to itself, its value is a maximum; otherwise policy iteration in rationals solves the component,
+given the values behind it. With a component too large for that, sweeps in doubles propose values, and rationals
+turn them into bounds that hold whatever the rounding. A model in which some policy never ends is refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+import networkx
+from flint import fmpq, fmpq_mat
+
+from fairlane.oracle.explicit.explicit_model import Choice, ExplicitModel
+from fairlane.oracle.rational.plain import Sense
+from fairlane.reference.errors import Unsupported
+
+# linear systems over the rationals up to this size
+MAX_EXACT_COMPONENT = 400
+
+
+class ModelMethod(StrEnum):
+    """How a model was solved."""
+
+    ACYCLIC = "acyclic_backward_induction"
+    POLICY_ITERATION = "policy_iteration"
+    BOUNDED_ITERATION = "bounded_value_iteration"
+    END_COMPONENTS = "end_components"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSolution:
+    """Best total or average reward from the initial state.
+
+    ``value`` is exact, or None where only ``lower`` and ``upper`` were proved.
+    """
+
+    value: Fraction | None
+    lower: Fraction
+    upper: Fraction
+    states: int
+    method: ModelMethod
+
+
+def solve_model(
+    model: ExplicitModel,
+    *,
+    sense: Sense = Sense.MAX,
+    max_component: int = MAX_EXACT_COMPONENT,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> ModelSolution:
+    """Best expected total reward until a final state.
+
+    Parameters
+    ----------
+    model : ExplicitModel
+        Any model in which every policy ends.
+    sense : Sense
+        MAX or MIN.
+    max_component : int
+        Components up to this many states are solved exactly.
+    on_progress : callable or None
+        Called with (states done, states).
+
+    Returns
+    -------
+    ModelSolution
+        An exact value; proved bounds where a component is larger.
+
+    Raises
+    ------
+    Unsupported
+        Some policy never ends.
+    """
+    components = _components(model)
+    if _can_avoid_the_end(model, [s for component in components for s in component]):
+        raise Unsupported("some policy of the model never reaches a final state, so total rewards may not exist")
+    n = len(model.choices)
+    if any(len(component) > max_component for component in components):
+        from fairlane.oracle.explicit.total_reward_bounds import total_reward_bounds
+
+        lower, upper = total_reward_bounds(model, sense, on_progress=on_progress)
+        return ModelSolution(
+            value=lower if lower == upper else None,
+            lower=lower,
+            upper=upper,
+            states=n,
+            method=ModelMethod.BOUNDED_ITERATION,
+        )
+    values: list[fmpq] = [fmpq(0)] * n
+    rows = [[_ready(choice) for choice in row] for row in model.choices]
+    cyclic = False
+    for done, component in enumerate(components):
+        if on_progress is not None and done % 256 == 0:
+            on_progress(done, len(components))
+        s = component[0]
+        if len(component) == 1 and not any(t == s for _, to in rows[s] for t, _ in to):
+            worth = [_worth(choice, values) for choice in rows[s]]
+            values[s] = max(worth) if sense is Sense.MAX else min(worth)
+        else:
+            cyclic = True
+            _policy_iteration(rows, component, values, sense)
+    value = Fraction(int(values[model.initial].p), int(values[model.initial].q))
+    method = ModelMethod.POLICY_ITERATION if cyclic else ModelMethod.ACYCLIC
+    return ModelSolution(value=value, lower=value, upper=value, states=n, method=method)
+
+
+_Row = tuple[fmpq, list[tuple[int, fmpq]]]
+
+
+def _ready(choice: Choice) -> _Row:
+    to = [(t, fmpq(p.numerator, p.denominator)) for t, p in choice.to]
+    return fmpq(choice.reward.numerator, choice.reward.denominator), to
+
+
+def _worth(choice: _Row, values: Sequence[fmpq]) -> fmpq:
+    total = choice[0]
+    for t, p in choice[1]:
+        total += p * values[t]
+    return total
+
+
+def _components(model: ExplicitModel) -> list[list[int]]:
+    """Strongly connected components of the reachable unfinished states, each after all that it leads to."""
+    graph = networkx.DiGraph()
+    graph.add_node(model.initial)
+    queue = [model.initial]
+    for s in queue:
+        if s in model.final:
+            continue
+        for choice in model.choices[s]:
+            for t, _ in choice.to:
+                if t not in graph:
+                    queue.append(t)
+                graph.add_edge(s, t)
+    graph.remove_nodes_from([s for s in model.final if s in graph])
+    # Tarjan's order: a component comes out when everything behind it has
+    return [sorted(component) for component in networkx.strongly_connected_components(graph)]
+
+
+def _can_avoid_the_end(model: ExplicitModel, live: Sequence[int]) -> bool:
+    """Whether some choices keep a run among unfinished states forever: the greatest such set is not empty."""
+    sources: dict[int, list[tuple[int, int]]] = {}
+    for s in live:
+        for k, choice in enumerate(model.choices[s]):
+            for t, _ in choice.to:
+                sources.setdefault(t, []).append((s, k))
+    left = {s: len(model.choices[s]) for s in live}
+    spoilt: set[tuple[int, int]] = set()
+    removed = [t for t in sources if t in model.final]
+    for t in removed:
+        for s, k in sources.get(t, ()):
+            if (s, k) not in spoilt:
+                spoilt.add((s, k))
+                left[s] -= 1
+                if left[s] == 0:
+                    removed.append(s)
+    return any(left.values())
+
+
+def _policy_iteration(
+    rows: Sequence[Sequence[_Row]], component: Sequence[int], values: list[fmpq], sense: Sense
+) -> None:
+    """Settle a component whose every policy leaves it, given the values behind it."""
+    place = {s: k for k, s in enumerate(component)}
+    n = len(component)
+    picked = [0] * n
+    while True:
+        matrix, right = fmpq_mat(n, n), fmpq_mat(n, 1)
+        for s, k in place.items():
+            reward, to = rows[s][picked[k]]
+            matrix[k, k] += 1
+            for t, p in to:
+                if t in place:
+                    matrix[k, place[t]] -= p
+                else:
+                    reward += p * values[t]
+            right[k, 0] = reward
+        solved = matrix.solve(right)
+        for s, k in place.items():
+            values[s] = solved[k, 0]
+        improved = False
+        for s, k in place.items():
+            worth = [_worth(choice, values) for choice in rows[s]]
+            best = max(worth) if sense is Sense.MAX else min(worth)
+            if best != worth[picked[k]]:
+                picked[k], improved = worth.index(best), True
+        if not improved:
+            return
+
+
+def as_total(choices: Sequence[Sequence[Choice]], initial: int, final: int) -> ExplicitModel:
+    """A model of total rewards with one final state."""
+    return ExplicitModel(choices=tuple(map(tuple, choices)), initial=initial, final=frozenset({final}), reward_name="r")

@@ -1,0 +1,1 @@
+"""Backward sweeps in doubles with certified bounds."""

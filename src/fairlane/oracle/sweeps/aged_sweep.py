@@ -1,0 +1,394 @@
+"""The compiled sweep with output ages in the states: certified costs of instances whose objective prices age.
+
+The reachable states are found forwards, over every graph and every set of lanes, since ages depend on durations; then
+they are valued backwards, level by level of progress. Without a product of local states their number is not known
+beforehand; the search stops at the limit. Costs and ages are taken in units of the reciprocal of the durations' common
+denominator, in which ages are whole numbers.
+
+Rounding. As in `rounding`, by what a term passes through in one step: at most w^B sums, a coefficient and a product
+for each of B served requests, and the product with the later cost; the step's own cost t (rate + sum a_i A_i) +
+t²/2 sum a_i passes through at most 2 r + 10 (rounded rates, age prices and unit, products with whole numbers below
+2^53, sums).
+
+A longer graph with the same lanes has the same outcomes, later: every later cost grows with every age, so for the least
+cost only the fastest graph of each set of lanes is an action, for the greatest only the slowest.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import comb, lcm, prod
+from typing import NamedTuple
+
+import numpy as np
+
+from fairlane.oracle.encoding.packing import Floats, Ints, Packed, earned_from, lanes_couple, merged_axes, operators_of
+from fairlane.oracle.encoding.rounding import RANGE, depth, most_outcomes, most_served, relative_error
+from fairlane.oracle.sweeps.class_tables import Laws, laws_of
+from fairlane.reference.errors import TooLarge, Unsupported
+from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.state import initial_state
+
+FIRST_CAPACITY = 1 << 17
+# bytes that a place of the table takes: key and slot, half a code, and what valuing half as many states needs
+PLACE_BYTES = 40
+# states of a level that are worth handing to other threads
+LEAST_STATES = 512
+# a search is interrupted and reported after so many states
+PIECE = 4096
+
+
+class _Actions(NamedTuple):
+    """Durations by capacity, width and rows; see the kernel."""
+
+    start: Ints
+    durations: Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgedCosts:
+    """Signless expected costs of every reachable unfinished state, and their relative error.
+
+    ``keys``, ``slots`` and ``mask`` find a state's number among ``costs``; ``unit`` is the number of units in a ms.
+    """
+
+    packed: Packed
+    worst: bool
+    unit: int
+    ages: int
+    strides: tuple[int, ...]
+    keys: Ints
+    slots: Ints
+    mask: int
+    costs: Floats
+    relative_error: Fraction
+
+    def code_of(self, places: tuple[int, ...], ages: tuple[int, ...]) -> int:
+        """The number of a state: places in the chains, ages in units."""
+        return sum((x * self.ages + a) * stride for x, a, stride in zip(places, ages, self.strides, strict=True))
+
+    def cost(self, code: int) -> float:
+        """Expected cost of a reachable state, 0 of the final one.
+
+        Raises
+        ------
+        KeyError
+            A state that no action reaches.
+        """
+        from fairlane.oracle.kernels.aged import find
+
+        h = find(self.keys, code, self.mask)
+        if self.keys[h] == code:
+            return float(self.costs[self.slots[h]])
+        if code == self.code_of(tuple(len(axis.chain) - 1 for axis in self.packed.axes), (0,) * len(self.strides)):
+            return 0.0
+        raise KeyError(code)
+
+    def bounds(self) -> tuple[Fraction, Fraction]:
+        """Rigorous bounds on the expected cost of the initial state."""
+        cost = Fraction(float(self.costs[0]))
+        return cost / (1 + self.relative_error), cost / (1 - self.relative_error)
+
+
+def pack_aged(instance: Instance) -> Packed:
+    """One axis a request, in the order of the requests.
+
+    Raises
+    ------
+    Unsupported
+        Graphs that put several prompts together.
+    """
+    if lanes_couple(instance):
+        raise Unsupported("the compiled sweep takes one prompt a graph")
+    axes = [replace(axis, requests=(i,)) for axis in merged_axes(instance) for i in axis.requests]
+    axes.sort(key=lambda axis: axis.requests)
+    return Packed(
+        instance=instance,
+        axes=tuple(axes),
+        operators=operators_of(instance),
+        earned=earned_from(instance, initial_state(instance)),
+    )
+
+
+def aged_step_roundings(packed: Packed) -> int:
+    """Roundings that a term of one step can pass through; see the module docstring."""
+    served, requests = most_served(packed), len(packed.axes)
+    return int(most_outcomes(packed) ** served + 2 * served + 1 + 2 * requests + 10)
+
+
+def _actions_of(packed: Packed, unit: int) -> _Actions:
+    widths = [op.width for op in packed.operators if op.width]
+    capacities = [op.capacity for op in packed.operators if op.capacity]
+    graphs = packed.instance.graphs.graphs
+    most = max((g.decode_capacity for g in graphs), default=0)
+    start = np.zeros((len(capacities) + 1, len(widths) + 1, most + 2), dtype=np.int64)
+    durations: list[int] = []
+    for c, capacity in enumerate((0, *capacities)):
+        for w, width in enumerate((0, *widths)):
+            for k in range(most + 1):
+                start[c, w, k] = len(durations)
+                if (w == 0) != (k == 0) or (c == 0 and w == 0):
+                    continue
+                durations += sorted(
+                    {
+                        int(g.duration_ms * unit)
+                        for g in graphs
+                        if (not c or g.prefill_capacity == capacity)
+                        and (not w or (g.decode_capacity >= k and g.width == width))
+                    }
+                )
+            start[c, w, most + 1] = len(durations)
+    return _Actions(start, np.array(durations, dtype=np.int64))
+
+
+def sweep_aged(
+    instance: Instance,
+    *,
+    worst: bool = False,
+    max_bytes: int = 8 * 2**30,
+    threads: int | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> AgedCosts:
+    """Expected cost of every reachable state of an instance that prices age.
+
+    Parameters
+    ----------
+    instance : Instance
+        Without graphs that could put two of its prompts together.
+    worst : bool
+        The greatest cost over all policies instead of the least.
+    max_bytes : int
+        The search for states stops beyond this much memory.
+    threads : int or None
+        Threads; all processors without it. The result is the same for any number.
+    on_progress : callable or None
+        Called with (states done, states known).
+
+    Returns
+    -------
+    AgedCosts
+        Costs as float64, one a reachable unfinished state, with the bound on their error.
+
+    Raises
+    ------
+    TooLarge
+        More states than fit into the memory.
+    Unsupported
+        Coupled prompts, or numbers that 64 bits do not hold.
+    """
+    from fairlane.oracle.kernels.aged import find, levels, rehash, visit
+
+    packed = pack_aged(instance)
+    unit = lcm(*(g.duration_ms.denominator for g in instance.graphs))
+    # a stream ages at most over all graphs that can run
+    ages = depth(packed) * int(max(g.duration_ms for g in instance.graphs) * unit) + 1
+    sizes = [len(axis.chain) * ages for axis in packed.axes]
+    if prod(sizes) >= 2**62:
+        raise Unsupported("states with their ages have numbers beyond 64 bits")
+    strides = tuple(prod(sizes[a + 1 :]) for a in range(len(sizes)))
+    laws, actions = laws_of(packed), _actions_of(packed, unit)
+    error = relative_error(depth(packed) * aged_step_roundings(packed))
+    prices = _Prices.of(packed, unit)
+    prices.check_range(packed, ages)
+    fixed = _fixed(packed, laws, actions, prices, strides, sizes, ages)
+    final = sum((size - ages) * stride for size, stride in zip(sizes, strides, strict=True))
+    root = sum(packed.axes[a].places[local] * ages * strides[a] for a, local in enumerate(initial_state(instance)))
+
+    def refuse(capacity: int) -> None:
+        if capacity * PLACE_BYTES > max_bytes:
+            raise TooLarge(
+                f"instance {instance.name!r} needs a table for more than {capacity // 4:,} states with their ages, "
+                f"which takes {capacity * PLACE_BYTES / 2**30:,.1f} GiB; the limit is {max_bytes / 2**30:,.1f} GiB"
+            )
+
+    n = len(sizes)
+    # most states that one state leads to
+    sets = sum(comb(n, k) for k in range(min(n, actions.start.shape[2] - 2) + 1)) * (n + 1)
+    outcomes = most_outcomes(packed) ** most_served(packed)
+    # a set of rows beside a prompt or none fixes the width and the capacity that a graph serves it with
+    burst = sets * len(instance.graphs) * outcomes
+    capacity = FIRST_CAPACITY
+    while capacity < 4 * burst:
+        capacity *= 2
+    refuse(capacity)
+    table = _Table(capacity, root, find)
+    done = 0
+    while done < table.known:
+        if table.known + burst > table.capacity // 2:
+            refuse(2 * table.capacity)
+            table.grow(rehash)
+        last = min(table.known, done + PIECE)
+        done, table.known = visit(
+            done,
+            last,
+            table.codes,
+            False,
+            worst,
+            table.codes,
+            table.known,
+            table.capacity // 2 - burst,
+            table.keys,
+            table.slots,
+            table.capacity - 1,
+            np.zeros(1),
+            final,
+            *fixed,
+            *_scratch(n),
+        )
+        if on_progress is not None:
+            on_progress(done, 2 * table.known)
+
+    level = np.zeros(table.known, dtype=np.int64)
+    levels(table.codes, table.known, fixed[0], fixed[1], ages, level)
+    order = np.argsort(-level, kind="stable").astype(np.int64)
+    edges = np.searchsorted(-level[order], np.arange(-int(level.max(initial=0)), 2))
+    costs = np.zeros(table.known)
+    workers = threads if threads is not None else (os.cpu_count() or 1)
+
+    def value(first: int, last: int) -> None:
+        visit(
+            first,
+            last,
+            order,
+            True,
+            worst,
+            table.codes,
+            table.known,
+            0,
+            table.keys,
+            table.slots,
+            table.capacity - 1,
+            costs,
+            final,
+            *fixed,
+            *_scratch(n),
+        )
+
+    with ThreadPoolExecutor(max_workers=workers) as pool:
+        for first, last in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+            parts = workers if last - first >= LEAST_STATES else 1
+            if parts == 1:
+                value(first, last)
+            else:
+                cuts = np.linspace(first, last, parts + 1).astype(np.int64).tolist()
+                list(pool.map(value, cuts[:-1], cuts[1:]))
+            if on_progress is not None:
+                on_progress(table.known + last, 2 * table.known)
+    costs.flags.writeable = False
+    return AgedCosts(
+        packed=packed,
+        worst=worst,
+        unit=unit,
+        ages=ages,
+        strides=strides,
+        keys=table.keys,
+        slots=table.slots,
+        mask=table.capacity - 1,
+        costs=costs,
+        relative_error=error,
+    )
+
+
+class _Table:
+    """Known states, with room for as many again."""
+
+    def __init__(self, capacity: int, root: int, find: Callable[[Ints, int, int], int]) -> None:
+        self.capacity = capacity
+        self.codes = np.zeros(capacity // 2 + 1, dtype=np.int64)
+        self.known = 1
+        self.codes[0] = root
+        self.keys = np.full(capacity, -1, dtype=np.int64)
+        self.slots = np.zeros(capacity, dtype=np.int64)
+        self.keys[find(self.keys, root, capacity - 1)] = root
+
+    def grow(self, rehash: Callable[..., None]) -> None:
+        """Twice the room."""
+        self.capacity *= 2
+        codes = np.zeros(self.capacity // 2 + 1, dtype=np.int64)
+        codes[: self.known] = self.codes[: self.known]
+        self.codes = codes
+        self.keys = np.full(self.capacity, -1, dtype=np.int64)
+        self.slots = np.zeros(self.capacity, dtype=np.int64)
+        rehash(self.codes, self.known, self.keys, self.slots, self.capacity - 1)
+
+
+class _Prices(NamedTuple):
+    """Prices a unit of time, and a squared unit."""
+
+    rates: Floats
+    ages: Floats
+    time: float
+    least: Fraction
+    most: Fraction
+
+    @classmethod
+    def of(cls, packed: Packed, unit: int) -> _Prices:
+        longest = max(len(axis.chain) for axis in packed.axes)
+        rates = np.zeros((len(packed.axes), longest))
+        for a, axis in enumerate(packed.axes):
+            rates[a, : len(axis.chain)] = [float(r / unit) for r in axis.rates]
+        objective = packed.instance.objective
+        aged = [objective.age_price * r.weight / unit**2 for r in packed.instance.requests]
+        exact = [objective.time_price / unit, *(r / unit for axis in packed.axes for r in axis.rates), *aged]
+        priced = [r for r in exact if r]
+        return cls(
+            rates,
+            np.array([float(r) for r in aged]),
+            float(objective.time_price / unit),
+            min(priced, default=Fraction(1)),
+            max(priced, default=Fraction(1)),
+        )
+
+    def check_range(self, packed: Packed, ages: int) -> None:
+        """Refuse what doubles do not hold with a relative error, or ages that they do not hold exactly.
+
+        A state's cost is 0, or it pays for its next step, at least half of the least price, or it has only prompts
+        that cost nothing yet. Of these the first to publish that can go on as a stream does so with at least the least
+        chance, and pays then. The smallest number met is such a cost times the chances of one joint outcome.
+        """
+        chance = min(p for axis in packed.axes for chain in axis.laws for law in chain for _, p in law)
+        least = self.least * chance ** (most_served(packed) + 1) / 2
+        most = self.most * ages**2 * (len(packed.axes) + 1) * depth(packed)
+        if most > RANGE[8] or least < 1 / RANGE[8] or ages**2 >= 2**53:
+            raise Unsupported("costs or ages leave the range of floating-point numbers")
+
+
+def _fixed(
+    packed: Packed,
+    laws: Laws,
+    actions: _Actions,
+    prices: _Prices,
+    strides: tuple[int, ...],
+    sizes: list[int],
+    ages: int,
+) -> tuple[Ints, Ints, object, Ints, Floats, Floats, float, Ints, Ints, Ints, Floats, int, int, Ints, Ints]:
+    longest = max(len(axis.chain) for axis in packed.axes)
+    phase = np.full((len(packed.axes), longest), 2, dtype=np.int64)
+    for a, axis in enumerate(packed.axes):
+        phase[a, : len(axis.chain)] = [2 if x.finished else 0 if x.prompt else 1 for x in axis.chain]
+    n_widths = sum(1 for op in packed.operators if op.width)
+    return (
+        np.array(strides, dtype=np.int64),
+        np.array(sizes, dtype=np.int64),
+        ages,
+        phase,
+        prices.rates,
+        prices.ages,
+        prices.time,
+        laws.counts,
+        laws.at,
+        laws.to,
+        laws.p,
+        n_widths,
+        len(packed.operators) - n_widths,
+        actions.start,
+        actions.durations,
+    )
+
+
+def _scratch(n: int) -> tuple[Ints, ...]:
+    return tuple(np.zeros(n + 1, dtype=np.int64) for _ in range(7))

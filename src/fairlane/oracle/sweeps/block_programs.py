@@ -1,0 +1,197 @@
+"""What the block kernel executes: legal sets outside the block, and the instructions that grow them inside it.
+
+Sets are nodes of a trie over axes. Any part of a legal set is legal, so every node is an action, whose duration is
+that of the fastest graph that holds it (the slowest where the greatest cost is sought).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from fairlane.oracle.encoding.packing import Axis, Floats, Ints, Operator
+from fairlane.oracle.encoding.signatures import EMPTY, Rules, Signature
+from fairlane.reference.errors import TooLarge
+from fairlane.reference.model.state import FINISHED, ZERO
+
+MAX_SETS = 200_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nodes:
+    """Sets over the axes before ``cut``, sorted by last axis; ``start[a]`` is the first that ends on axis a."""
+
+    parent: Ints
+    last_axis: Ints
+    operator: Ints
+    signature: Ints
+    duration: Floats
+    start: Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Programs:
+    """Instructions: grow a set by an axis. ``start[g, a]`` is the range for signature g over the axes from a on.
+
+    ``low`` and ``high`` bound the places, within one stride of the axis, that can be legal.
+    """
+
+    start: Ints
+    axis: Ints
+    operator: Ints
+    depth: Ints
+    duration: Floats
+    low: Ints
+    high: Ints
+    keep: Ints
+    depths: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Everything static that the block kernel needs besides the laws."""
+
+    cut: int
+    nodes: Nodes
+    programs: Programs
+    operator_duration: Floats
+    operator_signature: Ints
+
+
+class Grid:
+    """Axes of single requests with their strides, padded in front to three."""
+
+    def __init__(self, axes: tuple[Axis, ...], operators: tuple[Operator, ...]) -> None:
+        nobody = Axis(
+            requests=(),
+            chain=(FINISHED,),
+            laws=tuple(((),) for _ in operators),
+            rates=(ZERO,),
+            reach=tuple((0, 0) for _ in operators),
+            places={},
+        )
+        self.axes = (*([nobody] * (3 - len(axes))), *axes)
+        self.sizes = tuple(len(axis.chain) for axis in self.axes)
+        self.strides = tuple(prod(self.sizes[a + 1 :]) for a in range(len(self.sizes)))
+        self.n_operators = len(operators)
+
+    def served(self, o: int, a: int) -> tuple[int, int]:
+        """Range of the places of axis a that operator o serves."""
+        return self.axes[a].reach[o]
+
+    def cut(self, block_states: int) -> int:
+        """The first axis of the block: as many axes as fit, at least one, after the first two."""
+        cut = len(self.sizes) - 1
+        while cut > 2 and self.strides[cut - 2] <= block_states:
+            cut -= 1
+        return cut
+
+
+def build_plan(grid: Grid, rules: Rules, *, block_states: int) -> Plan:
+    """Nodes outside the block and programs inside it.
+
+    Raises
+    ------
+    TooLarge
+        More legal sets than can be listed.
+    """
+    cut = grid.cut(block_states)
+    signatures: dict[Signature, int] = {}
+
+    def number(signature: Signature) -> int:
+        return signatures.setdefault(signature, len(signatures))
+
+    nodes = _build_nodes(grid, rules, cut, number)
+    first = [rules.joined(EMPTY, o) for o in range(grid.n_operators)]
+    own = [number(s) if s is not None else 0 for s in first]
+    own_t = [0.0 if s is None else rules.duration(s) for s in first]
+    programs = _build_programs(grid, rules, cut, signatures)
+    return Plan(
+        cut=cut,
+        nodes=nodes,
+        programs=programs,
+        operator_duration=np.array(own_t),
+        operator_signature=np.array(own, dtype=np.int64),
+    )
+
+
+def _build_nodes(grid: Grid, rules: Rules, cut: int, number: Callable[[Signature], int]) -> Nodes:
+    rows: list[tuple[int, int, int, Signature]] = []
+    # (index, last axis, signature) of all sets found so far; a set's parent is the set without its last axis
+    found: list[tuple[int, Signature]] = [(-1, EMPTY)]
+    for axis in range(cut):
+        grown = []
+        for up, signature in found:
+            for o in range(grid.n_operators):
+                joined = rules.joined(signature, o)
+                if joined is not None and grid.served(o, axis)[1]:
+                    grown.append((len(rows), joined))
+                    rows.append((up, axis, o, joined))
+        found += grown
+        if len(found) > MAX_SETS:
+            raise TooLarge(f"more than {MAX_SETS:,} sets of requests can be served together; the limit is {MAX_SETS:,}")
+    return Nodes(
+        parent=_ints([r[0] for r in rows]),
+        last_axis=_ints([r[1] for r in rows]),
+        operator=_ints([r[2] for r in rows]),
+        signature=_ints([number(r[3]) for r in rows]),
+        duration=np.array([rules.duration(r[3]) for r in rows]),
+        start=np.searchsorted(_ints([r[1] for r in rows]), np.arange(len(grid.sizes) + 1)).astype(np.int64),
+    )
+
+
+def _build_programs(grid: Grid, rules: Rules, cut: int, signatures: dict[Signature, int]) -> Programs:
+    n = len(grid.sizes)
+    start = np.zeros((max(1, len(signatures)), n + 1, 2), dtype=np.int64)
+    rows: list[list[float]] = []
+    depths = 1
+
+    def grow(signature: Signature, outermost: int, before: int, below: int, operator: int, depth: int) -> None:
+        """Extend by every axis from `before` - 1 out to `outermost`; `below`, `operator` are of the last one added."""
+        nonlocal depths
+        for axis in range(before - 1, outermost - 1, -1):
+            for o in range(grid.n_operators):
+                joined = rules.joined(signature, o)
+                if joined is None or not grid.served(o, axis)[1]:
+                    continue
+                low, high = 0, grid.strides[axis]
+                if below == axis + 1:
+                    low, high = (place * grid.strides[below] for place in grid.served(operator, below))
+                at = len(rows)
+                rows.append([axis, o, depth, rules.duration(joined), low, high, 0])
+                depths = max(depths, depth + 1)
+                if len(rows) > MAX_SETS:
+                    raise TooLarge(
+                        f"more than {MAX_SETS:,} sets of requests can be served together; the limit is {MAX_SETS:,}"
+                    )
+                grow(joined, outermost, axis, axis, o, depth + 1)
+                rows[at][6] = len(rows) > at + 1
+                if rows[at][6]:
+                    # what may join later reads the whole stride
+                    rows[at][4], rows[at][5] = 0, grid.strides[axis]
+
+    for signature, g in signatures.items():
+        for axis in range(cut, n):
+            begun = len(rows)
+            grow(signature, axis, n, -1, -1, 0)
+            start[g, axis] = begun, len(rows)
+    table = np.array(rows).reshape(-1, 7)
+    column = [table[:, k].astype(np.int64) for k in range(7)]
+    return Programs(
+        start=start,
+        axis=column[0],
+        operator=column[1],
+        depth=column[2],
+        duration=np.ascontiguousarray(table[:, 3]),
+        low=column[4],
+        high=column[5],
+        keep=column[6],
+        depths=depths,
+    )
+
+
+def _ints(values: list[int]) -> Ints:
+    return np.array(values, dtype=np.int64)
