@@ -11,17 +11,9 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from fairlane.oracle import (
-    _kernel_actions,
-    _kernel_block_rows,
-    _kernel_blocks,
-    _kernel_class_axis,
-    _kernel_classes,
-    _kernel_multisets,
-    _kernel_places,
-)
 from fairlane.oracle.encoding.packing import count_canonical, count_states, lanes_couple, pack
 from fairlane.oracle.encoding.rounding import action_roundings, check_range, most_outcomes, most_served, step_roundings
+from fairlane.oracle.kernels import actions, block_rows, blocks, class_axis, classes, multisets, places
 from fairlane.oracle.rational.backward_induction import Sweep
 from fairlane.oracle.rational.exact_root import ExactRoot
 from fairlane.oracle.rational.plain import Sense, solve_plain
@@ -210,13 +202,13 @@ def test_kernels_equal_their_python_sources(weights: tuple[int, ...], monkeypatc
     compiled = sweep(packed, threads=1)
     value = ExactRoot(compiled).value_at(packed.state_of(compiled.digits_of(number)))
     modules: list[ModuleType] = [
-        _kernel_actions,
-        _kernel_block_rows,
-        _kernel_blocks,
-        _kernel_class_axis,
-        _kernel_classes,
-        _kernel_multisets,
-        _kernel_places,
+        actions,
+        block_rows,
+        blocks,
+        class_axis,
+        classes,
+        multisets,
+        places,
     ]
     for module in modules:
         for name, kernel in vars(module).copy().items():

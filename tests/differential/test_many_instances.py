@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from fairlane.oracle import solve_many, solve_plain, verify_many
-from fairlane.oracle.batch import process_pool
+from fairlane.oracle import process_pool, solve_many, solve_plain, verify_many
 from fairlane.oracle.batch.in_order import BATCH_COST, BATCH_ITEMS, batches
 from fairlane.policies import load_policy
 from fairlane.reference.errors import PolicyError, TooLarge, Unsupported
