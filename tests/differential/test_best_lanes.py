@@ -11,10 +11,12 @@ import pytest
 
 from fairlane.reference.model.graph import Graph
 from fairlane.reference.model.request import Request
-from fairlane.reference.model.score import Lanes, best_cohort, lanes_value
+from fairlane.reference.model.score import Lanes, lanes_value
 from fairlane.reference.prefill import prompt_induction
+from fairlane.reference.prefill.fixed_value_cohort import best_cohort
 from fairlane.reference.prefill.prefill_list import best_prefill, exhaustive_prefill
-from fairlane.reference.prefill.prompt_knapsack import Prompt, PromptKnapsack, WholePrompt, largest_sum
+from fairlane.reference.prefill.prompt import Prompt, WholePrompt
+from fairlane.reference.prefill.prompt_knapsack import PromptKnapsack, largest_sum
 from fairlane.reference.prefill.prompt_table import best_set_by_table
 from tests.counts import count
 

@@ -17,8 +17,8 @@ from fairlane.simulator.goodput import Targets
 from fairlane.simulator.metrics import Metrics, measure
 from fairlane.simulator.metrics_json import metrics_to_json
 from fairlane.simulator.percentiles import PercentileMethod, percentile
+from fairlane.simulator.publication_rows import PublicationRow, table_of
 from fairlane.simulator.publication_table import Outcome
-from fairlane.simulator.publications import PublicationRow, table_of
 from fairlane.simulator.starvation import Service, starved
 
 

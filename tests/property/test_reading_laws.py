@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from fairlane.reference.errors import DataError
 from fairlane.simulator.metrics import measure
 from fairlane.simulator.metrics_json import metrics_to_json, requests_to_json
-from fairlane.simulator.publications import PublicationFormat, read_publications
+from fairlane.simulator.publication_rows import PublicationFormat
+from fairlane.simulator.publications import read_publications
 from fairlane.simulator.rows import decode
 from fairlane.simulator.traces import TraceFormat, read_trace, requests_of
 

@@ -46,8 +46,9 @@ def command(
     from fairlane.simulator.metrics import measure
     from fairlane.simulator.metrics_json import metrics_to_json, requests_to_json
     from fairlane.simulator.percentiles import PercentileMethod
+    from fairlane.simulator.publication_rows import PublicationFormat
     from fairlane.simulator.publication_table import TargetKind
-    from fairlane.simulator.publications import PublicationFormat, format_of, read_publications
+    from fairlane.simulator.publications import format_of, read_publications
 
     chosen = format_of(str(file)) if layout is None else choices.choice(layout, PublicationFormat, "--format")
     unit = choices.time_unit(time_unit)

@@ -14,7 +14,8 @@ from fairlane.reference.exact import Real, compare
 from fairlane.reference.model.graph import Graph
 from fairlane.reference.model.policy import Decision, FunctionPolicy, PolicySpec, RequestView, View
 from fairlane.reference.model.score import RowValues, by_service, prompt_value, ranked
-from fairlane.reference.prefill.prompt_knapsack import Prompt, PromptKnapsack
+from fairlane.reference.prefill.prompt import Prompt
+from fairlane.reference.prefill.prompt_knapsack import PromptKnapsack
 
 
 def decide(view: View) -> Decision:

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from fairlane.reference.model.graph import Graph
 from fairlane.reference.model.policy import RequestView
-from fairlane.reference.prefill.prompt_knapsack import Prompt, best_list
+from fairlane.reference.prefill.prompt import Prompt
+from fairlane.reference.prefill.prompt_knapsack import best_list
 
 MOST_OF_UNEQUAL_PRICES = 20
 

@@ -18,7 +18,7 @@ from fairlane.proofs.evidence import Evidence, proof_from
 from fairlane.proofs.obligations import Task, check_all, check_equal, forall, induction, settle
 from fairlane.reference.model.graph import Graph
 from fairlane.reference.model.request import Request
-from fairlane.reference.model.score import best_cohort
+from fairlane.reference.prefill.fixed_value_cohort import best_cohort
 
 
 def support_tasks(threshold: str = "nonnegative") -> tuple[Task, Task, Task]:

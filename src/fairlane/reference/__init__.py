@@ -50,10 +50,11 @@ if TYPE_CHECKING:
         pareto_remaining,
     )
     from fairlane.reference.model.request import Request
-    from fairlane.reference.model.score import Cohort, Lanes, best_cohort, fixed_value_score
+    from fairlane.reference.model.score import Lanes, fixed_value_score
     from fairlane.reference.model.state import Action, LocalState, State, actions, initial_state
     from fairlane.reference.model.step import Outcome
     from fairlane.reference.model.yields import expected_yield, yield_distribution
+    from fairlane.reference.prefill.fixed_value_cohort import Cohort, best_cohort
     from fairlane.reference.prefill.prefill_list import best_prefill
 
 # Modules are imported when a name of theirs is asked for: the command line starts fast, and most uses need few of them.
@@ -62,7 +63,7 @@ _HOME = {
     "Allocation": "allocation",
     "Catalog": "model.graph",
     "CertificateRejected": "errors",
-    "Cohort": "model.score",
+    "Cohort": "prefill.fixed_value_cohort",
     "Completion": "model.policy",
     "DataError": "errors",
     "Decision": "model.policy",
@@ -90,7 +91,7 @@ _HOME = {
     "Unsupported": "errors",
     "View": "model.policy",
     "actions": "model.state",
-    "best_cohort": "model.score",
+    "best_cohort": "prefill.fixed_value_cohort",
     "best_prefill": "prefill.prefill_list",
     "conditional_remaining": "model.remaining",
     "dump_instance": "model.codec",

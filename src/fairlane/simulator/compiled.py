@@ -14,7 +14,8 @@ import numpy as np
 
 from fairlane.reference.model.graph import Catalog
 from fairlane.reference.model.objective import Objective
-from fairlane.reference.prefill.prompt_knapsack import Prompt, best_equal_list, best_list
+from fairlane.reference.prefill.prompt import Prompt
+from fairlane.reference.prefill.prompt_knapsack import best_equal_list, best_list
 from fairlane.simulator.draws import KeyedDraws, Kinds, Stream, hash_words
 from fairlane.simulator.gain_tables import gain_tables
 from fairlane.simulator.run import Integers

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from fairlane.reference.prefill.prompt_knapsack import Prompt, PromptKnapsack, best_equal_list
+from fairlane.reference.prefill.prompt import Prompt
+from fairlane.reference.prefill.prompt_knapsack import PromptKnapsack, best_equal_list
 
 
 class Key(NamedTuple):

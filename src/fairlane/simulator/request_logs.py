@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from fairlane.reference.errors import DataError
+from fairlane.simulator.publication_rows import PublicationFormat, PublicationRow, table_of
 from fairlane.simulator.publication_table import UNKNOWN, Outcome, PublicationTable
-from fairlane.simulator.publications import PublicationFormat, PublicationRow, table_of
 from fairlane.simulator.rows import Place, csv_rows, json_lines, read_id, read_ms, read_whole, shown
 
 MS_PER_S = 1000

@@ -17,7 +17,8 @@ from fairlane.reference.model.instance import Instance
 from fairlane.reference.model.objective import Objective
 from fairlane.reference.model.policy import Decision, FunctionPolicy, RequestView, View
 from fairlane.reference.model.request import Request
-from fairlane.reference.model.score import Lanes, best_cohort, fixed_value_score
+from fairlane.reference.model.score import Lanes, fixed_value_score
+from fairlane.reference.prefill.fixed_value_cohort import best_cohort
 
 SMALL_PREFILLS = (
     Graph(name="p64", duration_ms=2, prefill_capacity=64),

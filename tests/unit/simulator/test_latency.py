@@ -12,8 +12,8 @@ from fairlane.reference.errors import DataError, InvalidInstance
 from fairlane.simulator.goodput import MissingTarget, Targets, goodput
 from fairlane.simulator.latency import latencies
 from fairlane.simulator.metrics import measure
+from fairlane.simulator.publication_rows import PublicationRow, table_of
 from fairlane.simulator.publication_table import Outcome
-from fairlane.simulator.publications import PublicationRow, table_of
 
 
 def row(

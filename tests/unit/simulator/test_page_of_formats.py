@@ -7,7 +7,8 @@ from fractions import Fraction
 from pathlib import Path
 
 from fairlane.simulator.metrics import measure
-from fairlane.simulator.publications import PublicationFormat, read_publications
+from fairlane.simulator.publication_rows import PublicationFormat
+from fairlane.simulator.publications import read_publications
 from fairlane.simulator.request_logs import LOGS
 from fairlane.simulator.traces import TRACES, read_trace
 

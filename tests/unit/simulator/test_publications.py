@@ -11,8 +11,9 @@ from fairlane.reference.errors import DataError
 from fairlane.simulator.goodput import Targets
 from fairlane.simulator.latency import latencies
 from fairlane.simulator.metrics import measure
+from fairlane.simulator.publication_rows import PublicationFormat
 from fairlane.simulator.publication_table import Outcome
-from fairlane.simulator.publications import PublicationFile, PublicationFormat, format_of, read_publications
+from fairlane.simulator.publications import PublicationFile, format_of, read_publications
 
 JSON, JSONL, CSV = PublicationFormat.JSON, PublicationFormat.JSONL, PublicationFormat.CSV
 VLLM, VTC, SUMMARY = PublicationFormat.VLLM, PublicationFormat.VTC, PublicationFormat.SUMMARY

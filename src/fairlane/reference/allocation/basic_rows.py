@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlane.reference.allocation.result import FloatArray
+from fairlane.reference.allocation.arrays import FloatArray
 
 # parts that carry this little of a request's rate, or lack this little of a whole share, are rounding
 NEGLIGIBLE = 1e-12

@@ -22,10 +22,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from fairlane.reference.allocation.arrays import FloatArray
 from fairlane.reference.allocation.exact_problem import all_exact, exact_problem
 from fairlane.reference.allocation.graph_problem import GraphProblem, as_catalog, read_graph_problem, read_requests
 from fairlane.reference.allocation.rate_table import NumbersLike, RateTable, read_numbers, read_table
-from fairlane.reference.allocation.result import FloatArray
 from fairlane.reference.errors import InvalidInstance
 from fairlane.reference.exact import Real
 from fairlane.reference.model.graph import Catalog

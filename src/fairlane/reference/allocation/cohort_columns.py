@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from fairlane.reference.allocation.arrays import FloatArray, IntArray
 from fairlane.reference.allocation.graph_problem import GraphProblem
-from fairlane.reference.allocation.result import FloatArray, IntArray
 
 # up to this many requests a graph has at most three largest cohorts, and listing them beats any other start
 FEW_REQUESTS = 3

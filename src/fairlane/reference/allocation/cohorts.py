@@ -27,10 +27,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from fairlane.reference.allocation.arrays import FloatArray, frozen
 from fairlane.reference.allocation.basic_rows import basic_rows
 from fairlane.reference.allocation.graph_problem import GraphProblem
 from fairlane.reference.allocation.rate_table import RateTable
-from fairlane.reference.allocation.result import Allocation, FloatArray, GraphAllocation, frozen
 from fairlane.reference.errors import InvalidInstance
 from fairlane.reference.exact import Real, as_fraction, found, show
 
@@ -122,7 +122,7 @@ class CohortShares:
         return launch_schedule(self, cycle_ms)
 
 
-def action_cohorts(allocation: Allocation, durations_ms: Sequence[Real] | None) -> CohortShares:
+def action_cohorts(table: RateTable, time_shares: FloatArray, durations_ms: Sequence[Real] | None) -> CohortShares:
     """The explicit actions of positive share.
 
     Raises
@@ -130,9 +130,7 @@ def action_cohorts(allocation: Allocation, durations_ms: Sequence[Real] | None) 
     InvalidInstance
         A wrong number of durations, or one that is not positive.
     """
-    table = allocation.problem
-    assert isinstance(table, RateTable)
-    n_actions = allocation.time_shares.size
+    n_actions = time_shares.size
     if durations_ms is not None and not isinstance(durations_ms, Iterable):
         raise InvalidInstance(f"durations_ms is {found(durations_ms)}; need one number an action")
     given = (1,) * n_actions if durations_ms is None else tuple(durations_ms)
@@ -142,9 +140,7 @@ def action_cohorts(allocation: Allocation, durations_ms: Sequence[Real] | None) 
     for a, duration in enumerate(durations):
         if duration <= 0:
             raise InvalidInstance(f"durations_ms[{a}] is {show(duration)}; need > 0")
-    units = {
-        int(a): int(Fraction(float(allocation.time_shares[a])) * UNITS) for a in np.flatnonzero(allocation.time_shares)
-    }
+    units = {int(a): int(Fraction(float(time_shares[a])) * UNITS) for a in np.flatnonzero(time_shares)}
     total = sum(units.values())
     cohorts = []
     for a, length in units.items():
@@ -155,16 +151,12 @@ def action_cohorts(allocation: Allocation, durations_ms: Sequence[Real] | None) 
     return CohortShares(cohorts=tuple(cohorts), durations_ms=durations, problem=table)
 
 
-def graph_cohorts(allocation: GraphAllocation) -> CohortShares:
-    """At most requests plus rows cohorts that attain the rates of a graph allocation."""
-    problem = allocation.problem
+def graph_cohorts(problem: GraphProblem, shares: FloatArray, row_shares: FloatArray, rates: FloatArray) -> CohortShares:
+    """At most requests plus rows cohorts that attain the rates of time and row shares."""
     decode, prefill = problem.decode_index, problem.prefill_index
-    shares = allocation.time_shares
-    held = basic_rows(
-        problem.decode_rates, allocation.row_shares[:, decode], shares, problem.decode_rows.astype(np.float64)
-    )
+    held = basic_rows(problem.decode_rates, row_shares[:, decode], shares, problem.decode_rows.astype(np.float64))
     lengths = {int(g): int(Fraction(float(shares[g])) * UNITS) for g in np.flatnonzero(shares > 0)}
-    prompts = _prompt_lines(lengths, problem.prefill_rates, prefill, allocation.rates)
+    prompts = _prompt_lines(lengths, problem.prefill_rates, prefill, rates)
     pieces: list[tuple[int, tuple[int, ...], int]] = []
     for g, length in lengths.items():
         if length == 0:

@@ -12,9 +12,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from fairlane.reference.allocation.arrays import FloatArray, IntArray
 from fairlane.reference.allocation.interior_point import LARGE, InteriorPoint, restart, starting_point
 from fairlane.reference.allocation.newton_polish import Polished, polish
-from fairlane.reference.allocation.result import FloatArray, IntArray
 
 MAX_ROUNDS = 400
 SPREAD = 0.05

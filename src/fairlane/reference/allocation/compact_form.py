@@ -20,8 +20,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairlane.reference.allocation.arrays import FloatArray, IntArray
 from fairlane.reference.allocation.graph_problem import GraphProblem
-from fairlane.reference.allocation.result import FloatArray, IntArray
 
 # beside values that large no weight can be seen; a positive floor keeps its logarithm
 LEAST_WEIGHT = 1e-250

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from fairlane.reference.allocation.arrays import FloatArray
 from fairlane.reference.allocation.cohort_columns import CohortColumns
-from fairlane.reference.allocation.result import FloatArray
 
 MAX_STEPS = 200_000
 MAX_SECONDS = 60.0

@@ -14,11 +14,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from fairlane.reference.allocation.arrays import FloatArray
 from fairlane.reference.allocation.certificate import certified_gap
 from fairlane.reference.allocation.exact_problem import ExactProblem, exact_problem
 from fairlane.reference.allocation.graph_problem import as_catalog, read_requests
 from fairlane.reference.allocation.rate_table import NumbersLike
-from fairlane.reference.allocation.result import Allocation, FloatArray, GraphAllocation
+from fairlane.reference.allocation.result import Allocation, GraphAllocation
 from fairlane.reference.errors import CertificateRejected, InvalidInstance
 from fairlane.reference.exact import as_fraction, found, show
 from fairlane.reference.model.request import Request

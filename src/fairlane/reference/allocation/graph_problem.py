@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairlane.reference.allocation.arrays import LEAST_SIZE, MOST_SIZE, FloatArray, IntArray, frozen
 from fairlane.reference.allocation.rate_table import NumbersLike, read_numbers
-from fairlane.reference.allocation.result import LEAST_SIZE, MOST_SIZE, FloatArray, IntArray, frozen
 from fairlane.reference.errors import InvalidInstance
 from fairlane.reference.exact import found
 from fairlane.reference.model.graph import Catalog, Graph

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from fairlane.reference.allocation.result import FloatArray
+from fairlane.reference.allocation.arrays import FloatArray
 
 MAX_STEPS = 120
 TO_BOUNDARY = 0.995

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairlane.reference.allocation.result import FloatArray, IntArray
+from fairlane.reference.allocation.arrays import FloatArray, IntArray
 
 MAX_SUPPORT = 1500
 SPARE = 50

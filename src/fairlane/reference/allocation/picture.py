@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairlane.reference.allocation.arrays import FloatArray
 from fairlane.reference.allocation.graph_problem import GraphProblem
 from fairlane.reference.allocation.rate_table import RateTable
-from fairlane.reference.allocation.result import Allocation, FloatArray
+from fairlane.reference.allocation.result import Allocation
 from fairlane.reference.errors import InvalidInstance
 
 if TYPE_CHECKING:

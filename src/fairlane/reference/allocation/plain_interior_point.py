@@ -11,7 +11,7 @@ from operator import mul
 
 import numpy as np
 
-from fairlane.reference.allocation.result import FloatArray
+from fairlane.reference.allocation.arrays import FloatArray
 
 # entries of the table up to which plain numbers are faster
 FEW_ENTRIES = 150

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fairlane.reference.allocation.result import LEAST_SIZE, MOST_SIZE, FloatArray, frozen
+from fairlane.reference.allocation.arrays import LEAST_SIZE, MOST_SIZE, FloatArray, frozen
 from fairlane.reference.errors import InvalidInstance
 from fairlane.reference.exact import Real, as_fraction, found
 

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from fairlane.reference.allocation.arrays import FloatArray
 from fairlane.reference.allocation.graph_problem import GraphProblem, as_catalog, read_graph_problem
 from fairlane.reference.allocation.rate_table import RateTable, read_table
-from fairlane.reference.allocation.result import FloatArray
 from fairlane.reference.errors import InvalidInstance, Unsupported
 from fairlane.reference.model.graph import Catalog
 from fairlane.reference.model.request import Request

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from fairlane.reference.allocation.arrays import FloatArray
+from fairlane.reference.allocation.cohorts import CohortShares, action_cohorts, graph_cohorts
+from fairlane.reference.allocation.graph_problem import GraphProblem
+from fairlane.reference.allocation.rate_table import RateTable
 from fairlane.reference.errors import InvalidInstance, Unsupported
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fairlane.reference.allocation.cohorts import CohortShares
-    from fairlane.reference.allocation.graph_problem import GraphProblem
-    from fairlane.reference.allocation.rate_table import RateTable
-    from fairlane.reference.exact import Real
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from fairlane.reference.exact import Real
 
 # The float certificate is a difference of sums of about 1; pairwise sums of 1e5 terms keep about 1e-14 of it.
 SMALLEST_TOLERANCE = 1e-13
-# Sizes beyond these leave no room for products and quotients in doubles.
-LEAST_SIZE, MOST_SIZE = 1e-120, 1e120
 
 
 class AllocationMethod(StrEnum):
@@ -106,9 +97,8 @@ class Allocation:
         durations_ms : sequence of numbers or None
             Duration of every action in milliseconds, > 0; 1 each when left out.
         """
-        from fairlane.reference.allocation.cohorts import action_cohorts
-
-        return action_cohorts(self, durations_ms)
+        assert isinstance(self.problem, RateTable)
+        return action_cohorts(self.problem, self.time_shares, durations_ms)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -133,11 +123,9 @@ class GraphAllocation(Allocation):
         durations_ms : None
             The catalog has the durations; anything else is refused.
         """
-        from fairlane.reference.allocation.cohorts import graph_cohorts
-
         if durations_ms is not None:
             raise InvalidInstance("durations_ms is given; need None, the catalog has the durations")
-        return graph_cohorts(self)
+        return graph_cohorts(self.problem, self.time_shares, self.row_shares, self.rates)
 
 
 def check_tolerance(tolerance: float) -> float:
@@ -162,9 +150,3 @@ def check_tolerance(tolerance: float) -> float:
             f"need >= {SMALLEST_TOLERANCE:g}"
         )
     return value
-
-
-def frozen(array: FloatArray) -> FloatArray:
-    """The array, set read-only."""
-    array.setflags(write=False)
-    return array

@@ -17,18 +17,12 @@ from typing import Any
 import numpy as np
 
 from fairlane.reference.allocation import column_generation, conditional_gradients, newton_polish, water_filling
+from fairlane.reference.allocation.arrays import FloatArray, frozen
 from fairlane.reference.allocation.certificate import certified_gap
 from fairlane.reference.allocation.interior_point import InteriorPoint, starting_point
 from fairlane.reference.allocation.plain_interior_point import FEW_ENTRIES, FEW_REQUESTS, rough_optimum
 from fairlane.reference.allocation.rate_table import NumbersLike, RateTable, read_table
-from fairlane.reference.allocation.result import (
-    Allocation,
-    AllocationMethod,
-    FloatArray,
-    ToleranceNotMet,
-    check_tolerance,
-    frozen,
-)
+from fairlane.reference.allocation.result import Allocation, AllocationMethod, ToleranceNotMet, check_tolerance
 from fairlane.reference.errors import InvalidInstance, Unsupported
 
 # from this many entries on a working set is cheaper than the whole table

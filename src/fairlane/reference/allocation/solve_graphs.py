@@ -8,21 +8,14 @@ from collections.abc import Iterable
 import numpy as np
 
 from fairlane.reference.allocation import column_generation, conditional_gradients, water_filling
+from fairlane.reference.allocation.arrays import FloatArray, IntArray, frozen
 from fairlane.reference.allocation.certificate import certified_gap
 from fairlane.reference.allocation.cohort_columns import FEW_REQUESTS, CohortColumns
 from fairlane.reference.allocation.compact_form import LEAST_WEIGHT, compact_form, expand, rates_of
 from fairlane.reference.allocation.compact_interior_point import CompactInteriorPoint
 from fairlane.reference.allocation.graph_problem import GraphProblem, read_graph_problem
 from fairlane.reference.allocation.rate_table import NumbersLike
-from fairlane.reference.allocation.result import (
-    AllocationMethod,
-    FloatArray,
-    GraphAllocation,
-    IntArray,
-    ToleranceNotMet,
-    check_tolerance,
-    frozen,
-)
+from fairlane.reference.allocation.result import AllocationMethod, GraphAllocation, ToleranceNotMet, check_tolerance
 from fairlane.reference.allocation.solve import interior_point, named_method, utility_of
 from fairlane.reference.errors import Unsupported
 from fairlane.reference.model.graph import Catalog, Graph

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlane.reference.allocation.result import FloatArray
+from fairlane.reference.allocation.arrays import FloatArray
 
 
 def fill(worth: FloatArray, weights: FloatArray, room: float, *, capped: bool) -> FloatArray:

@@ -9,7 +9,6 @@ see `prefill_list`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cmp_to_key, lru_cache
 from itertools import accumulate
@@ -47,17 +46,6 @@ class Lanes(NamedTuple):
 
     prefill: Sequence[LaneRequest]
     decode: Sequence[LaneRequest]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cohort:
-    """The lanes of one graph by id, with their value in tokens and their score in value per ms."""
-
-    graph: Graph
-    prefill: tuple[str, ...]
-    decode: tuple[str, ...]
-    value: Fraction
-    score: Fraction
 
 
 def prompt_value(request: LaneRequest, share: int, decode_value: Fraction) -> Fraction:
@@ -219,40 +207,3 @@ def ranked_rows(requests: Iterable[R], width: int, decode_value: Fraction) -> li
     rows = [request for request in by_service(requests) if request.prompt == 0]
     value = RowValues(decode_value)
     return ranked(rows, [value(request, width) for request in rows])
-
-
-def best_cohort(graph: Graph, requests: Sequence[LaneRequest], *, decode_value: Real | str) -> Cohort | None:
-    """The lanes of largest fixed value, or None where the graph can serve none of the requests.
-
-    Parameters
-    ----------
-    graph : Graph
-        The graph.
-    requests : sequence of Request or RequestView
-        Live requests in request order.
-    decode_value : number
-        beta, the value of an output token, >= 0.
-
-    Returns
-    -------
-    Cohort or None
-        Exact; decode rows by ranking, prefill lists by :func:`best_prefill`.
-    """
-    from fairlane.reference.prefill.prefill_list import best_prefill
-
-    beta = check_value(decode_value)
-    prefill = best_prefill(graph, requests, decode_value=beta)
-    chosen = ranked_rows(requests, graph.width, beta)[: graph.decode_capacity]
-    if not prefill and not chosen:
-        return None
-    by_id = {request.id: request for request in requests}
-    prompts = tuple(by_id[request_id] for request_id in prefill)
-    decode = tuple(request for _, request in chosen)
-    value = lanes_value(graph, Lanes(prompts, decode), beta)
-    return Cohort(
-        graph=graph,
-        prefill=prefill,
-        decode=tuple(request.id for request in decode),
-        value=value,
-        score=value / graph.duration_ms,
-    )

@@ -14,7 +14,8 @@ from itertools import permutations
 from fairlane.reference.exact import Real
 from fairlane.reference.model.graph import Graph
 from fairlane.reference.model.score import LaneRequest, Lanes, check_value, lanes_value, service_key
-from fairlane.reference.prefill.prompt_knapsack import Prompt, best_list
+from fairlane.reference.prefill.prompt import Prompt
+from fairlane.reference.prefill.prompt_knapsack import best_list
 
 
 def best_prefill(graph: Graph, requests: Sequence[LaneRequest], *, decode_value: Real | str) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from fairlane.reference.prefill.prompt_knapsack import WholePrompt
+from fairlane.reference.prefill.prompt import WholePrompt
 
 MOST_STATES = 30_000
 

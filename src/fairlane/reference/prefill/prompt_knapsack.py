@@ -25,28 +25,8 @@ from itertools import accumulate
 from math import lcm
 from typing import NamedTuple
 
-from fairlane.reference.exact import Real
-
-
-class Prompt(NamedTuple):
-    """One item: prompt tokens > 0, value a token > 0, and value of completing it >= 0."""
-
-    tokens: int
-    rate: Real
-    bonus: Real
-
-
-class WholePrompt(NamedTuple):
-    """A prompt whose prices are whole numbers of some unit."""
-
-    tokens: int
-    rate: int
-    bonus: int
-
-    @property
-    def full(self) -> int:
-        """Value of consuming all of it."""
-        return self.rate * self.tokens + self.bonus
+from fairlane.reference.prefill.prompt import Prompt, WholePrompt
+from fairlane.reference.prefill.prompt_induction import best_priced_set
 
 
 def best_list(prompts: Sequence[Prompt], capacity: int, lanes: int) -> tuple[int, ...]:
@@ -109,8 +89,6 @@ class PromptKnapsack:
         if self._equal:
             chosen = _equal_prices([p.tokens for p in items], capacity, lanes, items[0].rate, items[0].bonus)
         else:
-            from fairlane.reference.prefill.prompt_induction import best_priced_set
-
             chosen = best_priced_set(items, capacity, lanes)
         return _in_filling_order(items, chosen, capacity)
 

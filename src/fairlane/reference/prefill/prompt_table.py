@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from fairlane.reference.prefill.prompt_knapsack import WholePrompt
+from fairlane.reference.prefill.prompt import WholePrompt
 
 # of 64-bit integers, or of Python's where values are larger
 Table = npt.NDArray[np.int64]
