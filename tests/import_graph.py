@@ -40,7 +40,8 @@ def imports(source: Path) -> Iterator[Import]:
             if isinstance(node, ast.Import):
                 targets = tuple(alias.name for alias in node.names)
             else:
-                assert node.module is not None and node.level == 0, f"{module}:{node.lineno} is relative"
+                assert node.level == 0, f"{module}:{node.lineno} is relative"
+                assert node.module is not None
                 names = [f"{node.module}.{alias.name}" for alias in node.names]
                 targets = tuple(dict.fromkeys(name if name in files else node.module for name in names))
             yield Import(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.import_graph import circles, import_graph, imports
+from tests.import_graph import circles, import_graph
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
