@@ -1,0 +1,1 @@
+"""Compiled counterparts of the estimators: arrays in, arrays out, no objects and no checks."""
