@@ -55,7 +55,16 @@ def tree_value(instance: Instance, policy: Policy) -> Fraction:
                     )
                     for i in served
                 )
-                told = Completion(view=view, decision=decision, graph=graph, ended_ms=ended, lanes=lanes)
+                spent = graph.duration_ms
+                told = Completion(
+                    view=view,
+                    decision=decision,
+                    graph=graph,
+                    ended_ms=ended,
+                    elapsed_ms=spent,
+                    measured_ms=spent,
+                    lanes=lanes,
+                )
                 service = tuple(ended if i in served else t for i, t in enumerate(situation.service))
                 after = Situation(outcome.state, service, ended, policy.observe(situation.memory, told))
                 total += chance * outcome.probability * (outcome.reward + below(after))

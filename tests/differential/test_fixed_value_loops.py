@@ -12,8 +12,9 @@ import pytest
 from fairlane import policies
 from fairlane.reference.model.graph import Catalog, Graph
 from fairlane.reference.model.request import Request
+from fairlane.simulator.fast_loops import Path
 from fairlane.simulator.run import Run
-from fairlane.simulator.simulate import Path, simulate
+from fairlane.simulator.simulate import simulate
 from fairlane.simulator.timing_tables import measured_catalog, synthetic_catalog
 from fairlane.simulator.workloads import WORKLOADS
 from tests.counts import count

@@ -14,12 +14,13 @@ from fairlane import policies
 from fairlane.reference.model.graph import Catalog, Graph
 from fairlane.reference.model.policy import Decision, View
 from fairlane.reference.model.request import Request
-from fairlane.simulator.case import MeasuredCase
+from fairlane.simulator.cases import MeasuredCase
+from fairlane.simulator.fast_loops import Path
 from fairlane.simulator.metrics_json import run_metrics_to_json
 from fairlane.simulator.run import Run
 from fairlane.simulator.run_files import trace_lines
 from fairlane.simulator.run_metrics import measure_run
-from fairlane.simulator.simulate import Path, simulate
+from fairlane.simulator.simulate import simulate
 
 GRAPHS = Catalog(
     [

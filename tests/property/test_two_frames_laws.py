@@ -14,8 +14,9 @@ from fairlane.reference.model.policy import Choice, Completion, Decision, Memory
 from fairlane.simulator.clock import clock_for
 from fairlane.simulator.draws import KeyedDraws
 from fairlane.simulator.event_loop import EventLoop
+from fairlane.simulator.fast_loops import Path
 from fairlane.simulator.run import Run, lane_launch
-from fairlane.simulator.simulate import Path, simulate
+from fairlane.simulator.simulate import simulate
 from fairlane.simulator.stage import Recording
 from fairlane.simulator.two_frames import FrameLoop
 from tests.property.test_simulation_laws import GRAPHS, SIMULATED, Row, columns, request, rows

@@ -13,8 +13,9 @@ from fairlane import policies, suite
 from fairlane.oracle.policy_value.evaluate import evaluate
 from fairlane.oracle.solve import solve
 from fairlane.reference.model.instance import Instance
+from fairlane.simulator.fast_loops import Path
 from fairlane.simulator.realised import realised_value
-from fairlane.simulator.simulate import Path, simulate
+from fairlane.simulator.simulate import simulate
 from tests.counts import count
 
 NAMES = ("rtx-mixed-widths", "rtx-heavy-tail", "rtx-age-and-width", "h100-batch-of-four")

@@ -13,11 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fairlane.reference.model.graph import Catalog
-    from fairlane.reference.model.request import Request
-    from fairlane.simulator.case import MeasuredCase
+    from fairlane.simulator.cases import Case, MeasuredCase
 
-# beyond this many requests the fair reference of every live set would take longer than the run
-MOST_LAG_REQUESTS = 2_000
 MOST_GAP_MS = 10**15
 
 
@@ -56,14 +53,11 @@ def command(
 ) -> None:
     """Simulate, and write summary.csv, requests.csv, trace.jsonl and catalog.json into a new directory."""
     from fairlane.pictures.report import picture_files, render_report
-    from fairlane.reference.errors import DataError, InvalidInstance, TooLarge
+    from fairlane.reference.errors import DataError, InvalidInstance
     from fairlane.reference.exact import parse_number
     from fairlane.reference.model.codec import write_text
     from fairlane.simulator import run_files
-    from fairlane.simulator.case import MeasuredCase
-    from fairlane.simulator.run_metrics import measure_run
-    from fairlane.simulator.service_lag import service_lag
-    from fairlane.simulator.simulate import simulate
+    from fairlane.simulator.cases import measure_cases
 
     values = [parse_number(text, "--decode-values") for text in decode_values.split(",")]
     if any(value < 0 for value in values):
@@ -80,35 +74,19 @@ def command(
         raise InvalidInstance(f"--launch-gap-ms is {launch_gap_ms!r}; need >= 0 and <= 10^15 ms")
     horizon = choices.positive_ms(horizon_ms, "--horizon-ms")
     horizon_exact = None if horizon is None or horizon_ms is None else parse_number(horizon_ms, "--horizon-ms")
-    left_out: list[str] = []
-    entries: list[MeasuredCase] = []
-    total = len(cases) * len(rules) * len(values)
     with output.progress("simulating") as shown:
-        for label, rows in cases:
-            for name, rule in rules.items():
-                for value in values:
-                    run = simulate(
-                        rows,
-                        graphs,
-                        rule,
-                        decode_value=value,
-                        horizon_ms=horizon_exact,
-                        seed=seed,
-                        name=name,
-                        two_frames=in_flight > 1,
-                        launch_gap_ms=gap,
-                    )
-                    lag = None
-                    if run.n_requests > MOST_LAG_REQUESTS:
-                        left_out.append(f"{label}: {run.n_requests:,} requests; the limit is {MOST_LAG_REQUESTS:,}")
-                    else:
-                        try:
-                            lag = service_lag(run)
-                        except TooLarge as error:
-                            left_out.append(f"{label}: {error}")
-                    entries.append(MeasuredCase(label=label, run=run, metrics=measure_run(run), lag=lag))
-                    shown(len(entries), total)
-    for line in dict.fromkeys(left_out):
+        entries = measure_cases(
+            cases,
+            graphs,
+            rules,
+            values,
+            horizon_ms=horizon_exact,
+            seed=seed,
+            two_frames=in_flight > 1,
+            launch_gap_ms=gap,
+            on_progress=shown,
+        )
+    for line in dict.fromkeys(f"{e.label}: {e.lag_left_out}" for e in entries if e.lag_left_out):
         typer.echo(f"service lag is left out of {line}", err=True)
     with output.new_directory(target) as folder:
         write_text(run_files.to_csv(run_files.summary_rows(entries)), folder / "summary.csv")
@@ -144,19 +122,19 @@ def _catalog(path: Path | None, *, mixed: bool) -> Catalog:
 
 def _cases(
     trace: Path | None, names: list[str] | None, layout: str | None, time_unit: str | None, acceptance: str | None
-) -> list[tuple[str, Sequence[Request]]]:
+) -> tuple[Case, ...]:
     from fairlane.reference.errors import InvalidInstance
+    from fairlane.simulator.cases import Case, workload_cases
 
     if trace is None:
         for option, value in (("--format", layout), ("--time-unit", time_unit), ("--acceptance", acceptance)):
             if value is not None:
                 raise InvalidInstance(f"{option} is given without --requests; need a trace for it")
-        from fairlane.simulator.workloads import workload, workload_names
-
-        return [(found.name, found.requests) for found in map(workload, names or workload_names())]
+        return workload_cases(names or ())
     if names:
         raise InvalidInstance("--workload and --requests are both given; need one of them")
-    return [(trace.stem, trace_option.requests_in(trace, layout, time_unit, acceptance))]
+    requests = tuple(trace_option.requests_in(trace, layout, time_unit, acceptance))
+    return (Case(label=trace.stem, requests=requests),)
 
 
 def _print(entries: Sequence[MeasuredCase], target: Path) -> None:

@@ -16,7 +16,7 @@ from fairlane.pictures.run_panel import run_panel, window_of
 from fairlane.pictures.timeline import draw_timelines
 from fairlane.reference.errors import InvalidInstance
 from fairlane.reference.exact import show
-from fairlane.simulator.case import MeasuredCase
+from fairlane.simulator.cases import MeasuredCase
 from fairlane.simulator.output_ages import age_series
 from fairlane.simulator.percentiles import LEVELS, Distribution
 from fairlane.simulator.run import Run

@@ -122,10 +122,11 @@ def queued(
     row_worth, share_worth : callable
         Worth of a row at a width, and of a number of prompt tokens of a request.
     """
-    wanted = any(usable(graph) for graph in view.catalog)
+    known = view.known_graphs()
+    wanted = any(usable(graph) for _, graph, _ in known)
     running = Running(rows, row_worth)
     lists: dict[tuple[int, int], tuple[tuple[RequestView, ...], Real]] = {}
-    for order, graph in enumerate(view.catalog):
+    for order, graph, duration in known:
         if wanted and not usable(graph):
             continue
         key = (graph.prefill_capacity, graph.prefill_lanes)
@@ -136,7 +137,7 @@ def queued(
         decode = tuple(rows[: graph.decode_capacity])
         if prefill or decode:
             worth = worth + running.first(graph.width, graph.decode_capacity)
-            yield Candidate(graph=graph, order=order, prefill=prefill, decode=decode, score=worth / graph.duration_ms)
+            yield Candidate(graph=graph, order=order, prefill=prefill, decode=decode, score=worth / duration)
 
 
 def list_worth(prompts: Sequence[RequestView], capacity: int, share_worth: Worth) -> Real:

@@ -9,10 +9,28 @@ from fractions import Fraction
 
 from fairlane.oracle.policy_value.evaluate import Situation
 from fairlane.reference.exact import Real
+from fairlane.reference.model.graph import Catalog, Graph
 from fairlane.reference.model.instance import Instance
 from fairlane.reference.model.policy import Memory, View
 from fairlane.reference.model.request import Request
 from fairlane.reference.model.state import FINISHED, ZERO, LocalState, State
+
+
+def graphs_of(view: View) -> Catalog:
+    """The catalog with the durations that the dispatcher goes by, without graphs that it knows nothing of."""
+    if view.estimates is view.catalog.durations_ms:
+        return view.catalog
+    return Catalog(
+        Graph(
+            name=graph.name,
+            duration_ms=known,
+            prefill_capacity=graph.prefill_capacity,
+            prefill_lanes=graph.prefill_lanes,
+            decode_capacity=graph.decode_capacity,
+            width=graph.width,
+        )
+        for _, graph, known in view.known_graphs()
+    )
 
 
 def template_of(view: View) -> Instance:
@@ -29,14 +47,14 @@ def template_of(view: View) -> Instance:
         )
         for r in view.requests
     )
-    return Instance(graphs=view.catalog, requests=requests, objective=view.objective, name="rest of the episode")
+    return Instance(graphs=graphs_of(view), requests=requests, objective=view.objective, name="rest of the episode")
 
 
 def covers(template: Instance, view: View) -> bool:
     """Whether every live request of a view belongs to a template, under the same catalog and objective."""
     known = {r.id: r for r in template.requests}
     return (
-        template.graphs == view.catalog
+        template.graphs == graphs_of(view)
         and template.objective == view.objective
         and all(
             r.id in known and r.limit == known[r.id].limit and r.prompt <= known[r.id].prompt for r in view.requests

@@ -47,8 +47,7 @@ class FairGradient:
 
     def observe(self, memory: Memory, completion: Completion) -> Memory:
         """Rates after the graph."""
-        graphs = measured_graphs(completion.view)
-        return observed(memory, completion, graphs, self.history_ms, completion.graph.duration_ms)
+        return observed(memory, completion, measured_graphs(completion.view), self.history_ms)
 
     def project(self, memory: Memory, running: Running) -> Memory:
         """Copies of the rates after a graph that still runs."""
@@ -62,7 +61,7 @@ class FairGradient:
         waiting = [PricedPrompt(r, q[r.id], q[r.id]) for r in line if r.prompt > 0]
         streams = [r for r in line if r.prompt == 0]
         ranked = {}
-        for order, (graph, duration) in enumerate(graphs):
+        for graph, duration, order in graphs:
             prompts = best_prompts(graph, waiting)
             value = prompts.value
             decode = []

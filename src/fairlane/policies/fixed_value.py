@@ -28,6 +28,7 @@ class _Rows(NamedTuple):
 
     graph: Graph
     order: int
+    duration_ms: Real
     decode: tuple[RequestView, ...]
     worth: Real
     at_most: Real
@@ -45,7 +46,7 @@ def candidates(view: View, row_worth: Worth) -> Iterator[Candidate]:
     knapsack = PromptKnapsack([Prompt(r.prompt, r.weight, r.weight * beta) for r in waiting])
     lists: dict[tuple[int, int], tuple[tuple[RequestView, ...], Real]] = {}
     best: Real | None = None
-    for graph, order, decode, worth, at_most in _by_promise(view, line, knapsack, row_worth):
+    for graph, order, duration, decode, worth, at_most in _by_promise(view, line, knapsack, row_worth):
         if best is not None and compare(at_most, best) < 0:
             break
         shape = (graph.prefill_capacity, graph.prefill_lanes)
@@ -55,7 +56,7 @@ def candidates(view: View, row_worth: Worth) -> Iterator[Candidate]:
             lists[shape] = prompts, total
         prompts, total = lists[shape]
         if prompts or decode:
-            score = (total + worth) / graph.duration_ms
+            score = (total + worth) / duration
             best = score if best is None or compare(score, best) > 0 else best
             yield Candidate(graph=graph, order=order, prefill=prompts, decode=decode, score=score)
 
@@ -64,7 +65,7 @@ def _by_promise(view: View, line: Sequence[RequestView], knapsack: PromptKnapsac
     streams = [r for r in line if r.prompt == 0]
     ranking: dict[int, tuple[list[RequestView], Running]] = {}
     out: list[_Rows] = []
-    for order, graph in enumerate(view.catalog):
+    for order, graph, duration in view.known_graphs():
         decode: tuple[RequestView, ...] = ()
         worth: Real = 0
         if graph.decode_capacity:
@@ -75,7 +76,7 @@ def _by_promise(view: View, line: Sequence[RequestView], knapsack: PromptKnapsac
             decode = tuple(rows[: graph.decode_capacity])
             worth = running.first(graph.width, graph.decode_capacity)
         prompts = knapsack.at_most(graph.prefill_capacity, graph.prefill_lanes) if graph.prefill_capacity else 0
-        out.append(_Rows(graph, order, decode, worth, (worth + prompts) / graph.duration_ms))
+        out.append(_Rows(graph, order, duration, decode, worth, (worth + prompts) / duration))
     out.sort(key=lambda row: row.at_most, reverse=True)
     return out
 

@@ -47,7 +47,6 @@ class Offer(NamedTuple):
     """The best cohort of one graph: its value a ms before any age cost, and its score."""
 
     graph: Measured
-    order: int
     prefill: tuple[RequestView, ...]
     decode: tuple[RequestView, ...]
     gross_per_ms: float
@@ -104,14 +103,13 @@ class Ongoing:
     def decide(self, view: View, memory: Memory) -> Decision:
         """The best cohort of every graph at frozen prices, then the best graph."""
         return choose(
-            Candidate(graph=o.graph.graph, order=o.order, prefill=o.prefill, decode=o.decode, score=o.score)
+            Candidate(graph=o.graph.graph, order=o.graph.order, prefill=o.prefill, decode=o.decode, score=o.score)
             for o in self.offers(view, rates_of(memory), measured_graphs(view))
         )
 
     def observe(self, memory: Memory, completion: Completion) -> Memory:
         """Rates after the graph."""
-        graphs = measured_graphs(completion.view)
-        return observed(memory, completion, graphs, self.history_ms, completion.graph.duration_ms)
+        return observed(memory, completion, measured_graphs(completion.view), self.history_ms)
 
     def project(self, memory: Memory, running: Running) -> Memory:
         """Copies of the rates after a graph that still runs."""
@@ -140,8 +138,8 @@ class Ongoing:
         # leaving a stream costs c G T: with unequal weights the ranking depends on T
         uniform = len({prices.age[r.id] for r in streams}) < 2
         ranked: dict[tuple[int, float], list[tuple[float, float, RequestView]]] = {}
-        for order, measured in enumerate(graphs):
-            graph, span = measured
+        for measured in graphs:
+            graph, span, _ = measured
             prompts = best_prompts(graph, waiting)
             gross = prompts.value
             rows: list[tuple[float, float, RequestView]] = []
@@ -159,7 +157,6 @@ class Ongoing:
             change = prices.interval_ms * (served_age - left_price * span) if total_price else 0.0
             yield Offer(
                 measured,
-                order,
                 prompts.requests,
                 tuple(r for _, _, r in rows),
                 gross / span,

@@ -18,7 +18,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from fairlane.reference.exact import Real
 from fairlane.reference.model.graph import Catalog, Graph
 from fairlane.reference.model.policy import Completion, Memory, RequestView, Running, View
 from fairlane.reference.model.yields import exact_yield
@@ -32,10 +31,11 @@ class Rate(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """A graph with its known duration in ms."""
+    """A graph with what it is taken to last, ms, and its place in the catalog."""
 
     graph: Graph
     duration_ms: float
+    order: int
 
 
 Rates = tuple[tuple[str, Rate], ...]
@@ -67,12 +67,14 @@ class _Same:
 @lru_cache(maxsize=64)
 def _durations(same: _Same) -> tuple[Measured, ...]:
     assert isinstance(same.of, Catalog)
-    return tuple(Measured(graph, float(graph.duration_ms)) for graph in same.of)
+    return tuple(Measured(graph, float(graph.duration_ms), order) for order, graph in enumerate(same.of))
 
 
 def measured_graphs(view: View) -> tuple[Measured, ...]:
-    """Every graph of a catalog, whose durations are known."""
-    return _durations(_Same(view.catalog))
+    """Every graph that the dispatcher has an estimate of, in catalog order."""
+    if view.estimates is view.catalog.durations_ms:
+        return _durations(_Same(view.catalog))
+    return tuple(Measured(graph, float(known), order) for order, graph, known in view.known_graphs())
 
 
 @lru_cache(maxsize=65536)
@@ -93,14 +95,16 @@ def row_tokens(request: RequestView, width: int) -> float:
 def token_normaliser(request: RequestView, graphs: Iterable[Measured]) -> float:
     """The best useful-token rate of a request's phase over graphs of known duration, 0 where there is none."""
     if request.prompt > 0:
-        return max((min(g.prefill_capacity, request.prompt) / t for g, t in graphs if g.prefill_capacity), default=0.0)
-    return max((row_tokens(request, g.width) / t for g, t in graphs if g.decode_capacity), default=0.0)
+        return max(
+            (min(g.prefill_capacity, request.prompt) / t for g, t, _ in graphs if g.prefill_capacity), default=0.0
+        )
+    return max((row_tokens(request, g.width) / t for g, t, _ in graphs if g.decode_capacity), default=0.0)
 
 
 def delivery_normaliser(n_decoding: int, graphs: Iterable[Measured]) -> float:
     """Delivery rate of each of ``n_decoding`` streams that share the best batch, 0 where there is none."""
     n = max(n_decoding, 1)
-    return max((min(g.decode_capacity, n) / (n * t) for g, t in graphs if g.decode_capacity), default=0.0)
+    return max((min(g.decode_capacity, n) / (n * t) for g, t, _ in graphs if g.decode_capacity), default=0.0)
 
 
 def rates_of(memory: Memory) -> dict[str, Rate]:
@@ -130,10 +134,8 @@ def faded(rate: float, amount: float, duration_ms: float, history_ms: float) -> 
     return kept * rate - math.expm1(-duration_ms / history_ms) * amount / duration_ms
 
 
-def observed(
-    memory: Memory, completion: Completion, graphs: Sequence[Measured], history_ms: float, duration_ms: Real
-) -> Rates:
-    """Rates of those still live after a completion.
+def observed(memory: Memory, completion: Completion, graphs: Sequence[Measured], history_ms: float) -> Rates:
+    """Rates of those still live after a completion, faded by the time that the graph took.
 
     A stream's delivery rate starts at its normaliser with its first output, and is not also credited with it.
     """
@@ -141,7 +143,7 @@ def observed(
         lane.id: _Service(lane.consumed + lane.published, lane.published > 0, lane.finished)
         for lane in completion.lanes
     }
-    return _after(memory, completion.view, services, graphs, history_ms, float(duration_ms))
+    return _after(memory, completion.view, services, graphs, history_ms, float(completion.elapsed_ms))
 
 
 def projected(memory: Memory, running: Running, graphs: Sequence[Measured], history_ms: float) -> Rates:
@@ -149,8 +151,11 @@ def projected(memory: Memory, running: Running, graphs: Sequence[Measured], hist
 
     Prompt tokens are certain, a row's output is its expected yield cut by the limit, and only who must reach the
     limit is taken to end. The update is linear in what was received, so this is the mean of the rates that the
-    completion can leave, where nobody can end.
+    completion can leave, where nobody can end. Of a graph without an estimate nothing is expected.
     """
+    span = next((m.duration_ms for m in graphs if m.graph == running.graph), None)
+    if span is None:
+        return tuple(rates_of(memory).items())
     live = {r.id: r for r in running.view.requests}
     services: dict[str, _Service] = {}
     left = running.graph.prefill_capacity
@@ -164,7 +169,7 @@ def projected(memory: Memory, running: Running, graphs: Sequence[Measured], hist
         request = live[name]
         tokens = row_tokens(request, running.graph.width)
         services[name] = _Service(tokens, True, request.limit - request.generated == 1)
-    return _after(memory, running.view, services, graphs, history_ms, float(running.graph.duration_ms))
+    return _after(memory, running.view, services, graphs, history_ms, span)
 
 
 def _after(

@@ -20,6 +20,7 @@ from itertools import accumulate
 from typing import NamedTuple, Protocol
 
 from fairlane.reference.errors import InvalidInstance
+from fairlane.reference.exact import Real
 from fairlane.reference.model.request import Request
 from fairlane.reference.model.yields import truncated_prior
 
@@ -85,8 +86,19 @@ def checked_seed(seed: int) -> int:
     return seed
 
 
+class Timing(NamedTuple):
+    """How long one launch takes, ticks, > 0, and what its timer shows, milliseconds; None where it shows nothing."""
+
+    ticks: int
+    measured_ms: Real | None
+
+
 class DrawSource(Protocol):
-    """What the event loop asks of chance. Requests go by rank, drafts and tokens by count."""
+    """What the event loop asks of chance. Requests and graphs go by index, drafts and tokens by count."""
+
+    def duration(self, graph: int, execution: int, listed: Timing) -> Timing:
+        """Of a graph's ``execution``-th launch, from 0; ``listed`` is what the catalog says of it."""
+        ...
 
     def accepted_drafts(self, request: int, generated: int, drafts: int) -> int:
         """How many of a row's first drafts are accepted in a row, from 0 to ``drafts``."""
@@ -165,6 +177,10 @@ class KeyedDraws:
         """One more request, of the next rank."""
         self.lengths.append(_checked_length(request, self.seed, len(self.lengths)))
         self.acceptance.append(tuple(float(q) for q in request.acceptance))
+
+    def duration(self, graph: int, execution: int, listed: Timing) -> Timing:
+        """The catalog's, every time."""
+        return listed
 
     def accepted_drafts(self, request: int, generated: int, drafts: int) -> int:
         """The drafts before the first whose draw is not below its acceptance."""

@@ -27,7 +27,7 @@ from fairlane.reference.model.policy import (
 )
 from fairlane.reference.model.request import Request
 from fairlane.simulator.clock import Clock
-from fairlane.simulator.draws import DrawSource
+from fairlane.simulator.draws import DrawSource, Timing
 from fairlane.simulator.ledger import Ledger
 
 
@@ -100,7 +100,8 @@ class EventLoop:
         self._admitted = list(admitted)
         self._next = 0
         self._graphs = catalog.graphs
-        self.ticks = [clock.ticks(g.duration_ms) for g in catalog.graphs]
+        self._listed = [Timing(t, clock.show_ms(t)) for t in (clock.ticks(d) for d in catalog.durations_ms)]
+        self._executions = [0] * len(catalog)
         self._graph_index = {g.name: k for k, g in enumerate(catalog.graphs)}
         self._rank = {r.id: i for i, r in enumerate(requests)}
         self._ids = [r.id for r in requests]
@@ -155,13 +156,24 @@ class EventLoop:
             return Stop(self.idle_until(view))
         launch = self.checked(view, decision)
         start = self.ledger.now
-        lanes = self.execute(launch)
+        timing = self.timing(launch.graph)
+        lanes = self.execute(launch, timing.ticks)
         recorder.record(launch, start, self.ledger.now, lanes)
         if self.tells:
-            self.tell(view, decision, launch, lanes)
+            self.tell(view, decision, launch, timing, lanes)
         return None
 
-    def tell(self, view: View, decision: Decision, launch: Launch, lanes: Sequence[LaneRecord]) -> None:
+    def listed_ticks(self, graph: int) -> int:
+        """What the catalog says a graph takes."""
+        return self._listed[graph].ticks
+
+    def timing(self, graph: int) -> Timing:
+        """How long a graph that starts now takes, drawn once a launch."""
+        execution = self._executions[graph]
+        self._executions[graph] = execution + 1
+        return self.source.duration(graph, execution, self._listed[graph])
+
+    def tell(self, view: View, decision: Decision, launch: Launch, timing: Timing, lanes: Sequence[LaneRecord]) -> None:
         """The policy observes a completion, now."""
         self.memory = self.policy.observe(
             self.memory,
@@ -170,6 +182,8 @@ class EventLoop:
                 decision=decision,
                 graph=self._graphs[launch.graph],
                 ended_ms=self._clock.show_ms(self.ledger.now),
+                elapsed_ms=self._clock.show_ms(timing.ticks),
+                measured_ms=timing.measured_ms,
                 lanes=tuple(
                     LaneResult(
                         id=self._ids[lane.request],
@@ -245,11 +259,11 @@ class EventLoop:
             return None
         return Launch(index, prefill, decode)
 
-    def execute(self, launch: Launch) -> list[LaneRecord]:
+    def execute(self, launch: Launch, ticks: int) -> list[LaneRecord]:
         """Run a graph: the clock moves to its end, then every lane's delivery is drawn and booked."""
         graph, ledger, source = self._graphs[launch.graph], self.ledger, self.source
         before = ledger.now
-        ledger.now += self.ticks[launch.graph]
+        ledger.now += ticks
         assert ledger.now > before, "the clock only advances"
         lanes: list[LaneRecord] = []
         left = graph.prefill_capacity

@@ -15,7 +15,7 @@ from math import gcd
 from fairlane.reference.exact import show
 from fairlane.reference.model.codec import graph_to_json
 from fairlane.reference.model.graph import Catalog
-from fairlane.simulator.case import MeasuredCase
+from fairlane.simulator.cases import MeasuredCase
 from fairlane.simulator.draws import kinds_of
 from fairlane.simulator.gain_tables import gain_tables
 from fairlane.simulator.metrics_json import requests_to_json, run_metrics_to_json

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from enum import StrEnum
 from fractions import Fraction
 
 import numpy as np
@@ -17,24 +16,10 @@ from fairlane.reference.model.policy import Policy, PolicySpec, as_policy
 from fairlane.reference.model.request import Request
 from fairlane.simulator.draws import KeyedDraws, checked_seed
 from fairlane.simulator.event_loop import EventLoop, LaneRecord
+from fairlane.simulator.fast_loops import Path, run_fast_loop
 from fairlane.simulator.run import Floats, Integers, Run, Status
-from fairlane.simulator.stage import Columns, Outcome, Recording, Stage, stage
+from fairlane.simulator.stage import Columns, Recording, Stage, stage
 from fairlane.simulator.two_frames import MAX_FRAMES, FrameLoop
-
-# output tokens from which compiling pays, even the first time
-COMPILED_FROM = 200_000
-
-
-class Path(StrEnum):
-    """Which loop runs `fixed-value`; every other policy is run by the event loop.
-
-    ``BY_SIZE`` takes the compiled loop from 200,000 output tokens on and the fast one below.
-    """
-
-    BY_SIZE = "by-size"
-    FAST = "fast"
-    COMPILED = "compiled"
-    READABLE = "readable"
 
 
 def simulate(
@@ -77,7 +62,7 @@ def simulate(
     exact_times : bool
         Show a policy times as Fractions rather than doubles; for policies that look their state up in exact tables.
     path : Path
-        Which loop runs `fixed-value`; the result is the same. Only the event loop has two frames or a gap.
+        Which loop runs a policy that has fast ones; the result is the same. Two frames or a gap need the event loop.
     two_frames : bool
         Choose the next graph while one runs and queue it; the rules are in `two_frames`.
     launch_gap_ms : number
@@ -122,7 +107,7 @@ def simulate(
             raise InvalidInstance(f"path is {path.value!r} with two frames or a launch gap; need the event loop")
         frames = MAX_FRAMES if two_frames else 1
         return _run_frames(ready, catalog, prices, rule, source, frames=frames, label=label)
-    outcome = _run_fixed_value(ready, catalog, prices, source, path) if _is_fixed_value(rule) else None
+    outcome = run_fast_loop(rule, ready, catalog, prices, source, path)
     if outcome is not None:
         return assemble(ready, *outcome, catalog=catalog, objective=prices, label=label, seed=seed)
     loop = EventLoop(ready.requests, ready.arrivals, ready.admitted, catalog, prices, rule, source, ready.clock)
@@ -166,29 +151,6 @@ def _run_frames(
         launch_gap_ms=Fraction(ready.gap, per_ms),
         chosen_ms=np.array([tick / per_ms for tick in queueing.chosen], dtype=np.float64),
     )
-
-
-def _run_fixed_value(
-    ready: Stage, catalog: Catalog, objective: Objective, source: KeyedDraws, path: Path
-) -> Outcome | None:
-    from fairlane.simulator.fast_fixed_value import run_fast
-
-    if path is Path.READABLE:
-        return None
-    work = sum(length for length, admitted in zip(source.lengths, ready.admitted, strict=True) if admitted)
-    if path is Path.COMPILED or (path is Path.BY_SIZE and work >= COMPILED_FROM):
-        from fairlane.simulator.compiled import run_compiled
-
-        outcome = run_compiled(ready, catalog, objective, source)
-        if outcome is not None:
-            return outcome
-    return run_fast(ready, catalog, objective, source)
-
-
-def _is_fixed_value(policy: Policy) -> bool:
-    from fairlane.policies.fixed_value import POLICY
-
-    return policy is POLICY.policy
 
 
 def policy_label(policy: object) -> str:

@@ -131,28 +131,31 @@ class FrameLoop:
             view = None
         if view is None and (loop.tells or self._frames > 1):
             view = ledger.view()
+        timing = loop.timing(frame.launch.graph)
         if self._frames > 1:
             assert view is not None, "the view at the start"
-            self.queued = self._choose_behind(frame, view, horizon)
+            self.queued = self._choose_behind(frame, view, timing.ticks, horizon)
             ledger.now = start
-        lanes = loop.execute(frame.launch)
+        lanes = loop.execute(frame.launch, timing.ticks)
         recorder.record(frame.launch, start, ledger.now, lanes)
         self._chosen_at = frame.chosen
         if loop.tells:
             assert view is not None, "the view at the start"
-            loop.tell(view, frame.decision, frame.launch, lanes)
+            loop.tell(view, frame.decision, frame.launch, timing, lanes)
         return None
 
-    def _choose_behind(self, frame: Frame, view: View, horizon: int | None) -> Frame | None:
+    def _choose_behind(self, frame: Frame, view: View, ticks: int, horizon: int | None) -> Frame | None:
         """The graph to run after one that starts now, chosen now or at an arrival before it ends."""
         loop, ledger = self.loop, self.loop.ledger
-        end = ledger.now + loop.ticks[frame.launch.graph]
+        end = ledger.now + ticks
+        # nobody who decides knows how long the running graph takes this time
+        expected = ledger.now + loop.listed_ticks(frame.launch.graph)
         running = Running(view=view, decision=frame.decision, graph=self._graphs[frame.launch.graph])
         memory: Memory = loop.memory
         if self._projects is not None:
             memory = self._projects.project(memory, running)
         while horizon is None or max(end, ledger.now + self._gap) < horizon:
-            seen = self._view_behind(frame.launch, end)
+            seen = self._view_behind(frame.launch, max(expected, ledger.now))
             if seen.requests:
                 decision = loop.pick(self._policy.decide(seen, memory))
                 loop.dispatches += 1

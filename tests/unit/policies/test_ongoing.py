@@ -141,9 +141,11 @@ def test_first_output_keeps_the_token_rate_and_starts_the_delivery_rate() -> Non
         decision=Decision(graph="p", prefill=("a",)),
         graph=graphs[0],
         ended_ms=4,
+        elapsed_ms=4,
+        measured_ms=4,
         lanes=(LaneResult(id="a", consumed=10, published=1, finished=False),),
     )
-    after = rates_of(observed((), done, measured_graphs(view), 4 / math.log(2), 4))
+    after = rates_of(observed((), done, measured_graphs(view), 4 / math.log(2)))
     assert after["a"] == pytest.approx((2.5 / 2 + 11 / 8, 0.25), rel=1e-14)
     assert after["b"] == pytest.approx((0.25, 0.25), rel=1e-14)
 
@@ -156,6 +158,8 @@ def test_a_finished_request_is_forgotten() -> None:
         decision=Decision(graph="d", decode=("a",)),
         graph=graphs[0],
         ended_ms=2,
+        elapsed_ms=2,
+        measured_ms=2,
         lanes=(LaneResult(id="a", consumed=0, published=1, finished=True),),
     )
     assert set(rates_of(Ongoing().observe((), done))) == {"b"}

@@ -145,8 +145,15 @@ def test_stall_bonus_multiplies_the_whole_burst_of_a_neglected_stream() -> None:
 
 def told(view: View, decision: Decision, *lanes: LaneResult) -> Completion:
     assert decision.graph is not None
+    graph = view.catalog[decision.graph]
     return Completion(
-        view=view, decision=decision, graph=view.catalog[decision.graph], ended_ms=view.now_ms, lanes=lanes
+        view=view,
+        decision=decision,
+        graph=graph,
+        ended_ms=view.now_ms,
+        elapsed_ms=graph.duration_ms,
+        measured_ms=graph.duration_ms,
+        lanes=lanes,
     )
 
 

@@ -20,7 +20,7 @@ from fairlane.reference.errors import InvalidInstance, TooLarge
 from fairlane.reference.model.graph import Catalog, Graph
 from fairlane.reference.model.policy import Decision, View
 from fairlane.reference.model.request import Request
-from fairlane.simulator.case import MeasuredCase
+from fairlane.simulator.cases import MeasuredCase
 from fairlane.simulator.goodput import Targets
 from fairlane.simulator.metrics_json import run_metrics_to_json
 from fairlane.simulator.output_ages import age_series

@@ -25,7 +25,8 @@ from fairlane.reference.model.policy import (
 )
 from fairlane.reference.model.request import Request
 from fairlane.reference.model.yields import row_outcomes
-from fairlane.simulator.simulate import Path, simulate
+from fairlane.simulator.fast_loops import Path
+from fairlane.simulator.simulate import simulate
 
 GRAPHS = Catalog(
     [
@@ -274,8 +275,10 @@ def test_the_projected_rates_are_the_mean_of_what_the_completion_can_leave() -> 
             LaneResult(id="c", consumed=6, published=0, finished=False),
             LaneResult(id="a", consumed=0, published=outcome.n, finished=False),
         )
-        done = Completion(view=view, decision=decision, graph=graph, ended_ms=30, lanes=lanes)
-        after = rates_of(observed(memory, done, graphs, 200.0, 30))
+        done = Completion(
+            view=view, decision=decision, graph=graph, ended_ms=30, elapsed_ms=30, measured_ms=30, lanes=lanes
+        )
+        after = rates_of(observed(memory, done, graphs, 200.0))
         for name, rate in after.items():
             mean[name] += float(outcome.probability) * rate.tokens_per_ms
     copies = rates_of(projected(memory, Running(view=view, decision=decision, graph=graph), graphs, 200.0))

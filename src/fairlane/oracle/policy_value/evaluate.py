@@ -211,9 +211,16 @@ class PolicySweep:
             )
             for i in (*action.prefill, *action.decode)
         )
-        memory = self.policy.observe(
-            situation.memory, Completion(view=view, decision=decision, graph=graph, ended_ms=ended, lanes=lanes)
+        completion = Completion(
+            view=view,
+            decision=decision,
+            graph=graph,
+            ended_ms=ended,
+            elapsed_ms=graph.duration_ms,
+            measured_ms=graph.duration_ms,
+            lanes=lanes,
         )
+        memory = self.policy.observe(situation.memory, completion)
         served = {*action.prefill, *action.decode}
         service: tuple[Fraction | None, ...] = tuple(
             None if local.finished else ended if i in served else before

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from fairlane.reference.errors import InvalidInstance
@@ -86,6 +86,8 @@ class Graph:
 class Catalog:
     """Graphs with distinct names, in the order that breaks the last tie.
 
+    ``durations_ms`` holds their durations in that order, one object a catalog.
+
     Raises
     ------
     InvalidInstance
@@ -93,6 +95,7 @@ class Catalog:
     """
 
     graphs: tuple[Graph, ...]
+    durations_ms: tuple[Fraction, ...] = field(compare=False, repr=False)
 
     def __init__(self, graphs: Iterable[Graph]) -> None:
         if not isinstance(graphs, Iterable):
@@ -110,6 +113,7 @@ class Catalog:
                 )
             seen[graph.name] = i
         object.__setattr__(self, "graphs", rows)
+        object.__setattr__(self, "durations_ms", tuple(graph.duration_ms for graph in rows))
 
     def __iter__(self) -> Iterator[Graph]:
         return iter(self.graphs)

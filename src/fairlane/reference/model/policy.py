@@ -54,6 +54,9 @@ class View:
 
     ``in_flight`` is empty unless a graph is chosen while another one runs: then it holds the requests whose next input
     depends on the running graph. They are in no lane of the graph that is chosen, and not in ``requests``.
+
+    ``estimates`` is what the dispatcher takes each graph to last, milliseconds, in catalog order, None for one that it
+    knows nothing of: such a graph is scored by no policy and normalises no rate. Left out, they are the catalog's own.
     """
 
     catalog: Catalog
@@ -61,6 +64,20 @@ class View:
     objective: Objective
     requests: tuple[RequestView, ...]
     in_flight: tuple[RequestView, ...] = ()
+    estimates: tuple[Real | None, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.estimates:
+            object.__setattr__(self, "estimates", self.catalog.durations_ms)
+        elif len(self.estimates) != len(self.catalog):
+            raise PolicyError(
+                f"view.estimates holds {len(self.estimates)} durations; need one a graph, {len(self.catalog)}"
+            )
+
+    def known_graphs(self) -> tuple[tuple[int, Graph, Real], ...]:
+        """Every graph with an estimate: its place in the catalog, the graph, and the estimate in ms."""
+        rows = enumerate(zip(self.catalog.graphs, self.estimates, strict=True))
+        return tuple((order, graph, known) for order, (graph, known) in rows if known is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,13 +108,16 @@ class LaneResult:
 class Completion:
     """A finished graph: the view it was decided on, the decision, when it ended, and what each lane delivered.
 
-    For a graph that was chosen while another one ran, ``view`` is what was there when it started.
+    For a graph that was chosen while another one ran, ``view`` is what was there when it started. ``elapsed_ms`` is
+    the time from its start to its end; ``measured_ms`` is what its timer showed, None where it showed nothing.
     """
 
     view: View
     decision: Decision
     graph: Graph
     ended_ms: Real
+    elapsed_ms: Real
+    measured_ms: Real | None
     lanes: tuple[LaneResult, ...]
 
 
