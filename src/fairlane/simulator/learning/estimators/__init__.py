@@ -10,6 +10,8 @@ from fairlane.simulator.learning.estimator import Estimator, EstimatorOptions, E
 # name -> module of this package; modules are imported when their estimator is asked for
 MODULES = {
     "cumulative": "cumulative",
+    "regime": "regime",
+    "log-regime": "log_regime",
 }
 
 
