@@ -1,6 +1,7 @@
 """What the notes import: rows of the tables computed again, small scores, and a sampler of the simulator.
 
-Run as a program it prints the suite's table anew: ``python docs/notes/notes_support.py > docs/notes/suite-gaps.csv``.
+Run as a program it prints the suite's table anew:
+``python docs/notes/notes_support.py > docs/notes/data/suite-gaps.csv``.
 """
 
 from __future__ import annotations
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from fairlane.oracle.solve import Solution
+    from fairlane.reference.model.instance import Instance
+
+DATA = Path(__file__).parent / "data"
+CAUSES = ("phase", "graph", "cohort")
 
 
 def one_gap(policy: str, instance: str) -> Mapping[str, object]:
@@ -34,10 +39,16 @@ def one_gap(policy: str, instance: str) -> Mapping[str, object]:
     ``graph``, one with the right graph and other requests by ``cohort``.
     """
     from fairlane import suite
+
+    return gap_by_cause(suite.load(instance), policy, _solved(instance))
+
+
+def gap_by_cause(instance: Instance, policy: str, solution: Solution) -> Mapping[str, object]:
+    """The same on any instance; every losing decision counts, however many there are."""
     from fairlane.oracle import evaluate
 
-    found = evaluate(suite.load(instance), load_policy(policy), solution=_solved(instance))
-    lost = dict.fromkeys(("phase", "graph", "cohort"), Fraction(0))
+    found = evaluate(instance, load_policy(policy), solution=solution, most_losses=None)
+    lost = dict.fromkeys(CAUSES, Fraction(0))
     for loss in found.losses:
         taken, better = loss.action, loss.better
         if (bool(taken.prefill), bool(taken.decode)) != (bool(better.prefill), bool(better.decode)):
@@ -76,7 +87,7 @@ def one_run(policy: str, decode_value: int, seed: int) -> Mapping[str, object]:
     from fairlane.simulator.timing_tables import synthetic_catalog
     from fairlane.simulator.traces import read_trace, requests_of
 
-    file = Path(__file__).with_name("azure-code-first-300.csv")
+    file = DATA / "azure-code-first-300.csv"
     requests = requests_of(read_trace(file.read_bytes(), file.name))
     rules = {policy: load_policy(policy)}
     (found,) = trace_behaviour(rules, requests, synthetic_catalog(), decode_value=decode_value, seed=seed)
@@ -237,7 +248,7 @@ def main() -> None:
     """Print the gaps of every built-in policy on every instance of the bundled suite, as CSV."""
     from fairlane import policies, suite
 
-    columns = ["policy", "instance", "optimum", "gap", "relative_gap", "phase", "graph", "cohort"]
+    columns = ["policy", "instance", "optimum", "gap", "relative_gap", *CAUSES]
     writer = csv.DictWriter(sys.stdout, columns, lineterminator="\n")
     writer.writeheader()
     for instance in suite.names():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-NOTES = Path(__file__).parents[2] / "docs" / "notes"
+DATA = Path(__file__).parents[2] / "docs" / "notes" / "data"
 
 SHAPES = {
     "policies-on-a-trace.json": (
@@ -33,7 +33,7 @@ def names(document: dict[str, object]) -> tuple[str, set[str]]:
 
 @pytest.mark.parametrize("file", sorted(SHAPES))
 def test_the_checked_in_document_has_the_published_names(file: str) -> None:
-    document = json.loads((NOTES / file).read_text(encoding="utf-8"))
+    document = json.loads((DATA / file).read_text(encoding="utf-8"))
     assert names(document) == (SHAPES[file][0], {SHAPES[file][1]})
     assert document["schema"] == 1
 

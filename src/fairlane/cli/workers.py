@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from fairlane.policies.current_folder import current_folder_first
 from fairlane.reference.errors import DataError, InvalidInstance, Unsupported
 
 # how long a scheduler and its workers may take to answer, seconds
@@ -63,7 +64,8 @@ def executor(
         return
     from fairlane.oracle.batch.process_pool import process_pool
 
-    with process_pool(min(asked, pieces)) as pool:
+    # a worker that does not begin as a copy of this process imports the user's policies itself
+    with current_folder_first(), process_pool(min(asked, pieces)) as pool:
         yield pool
 
 

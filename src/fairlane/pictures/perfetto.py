@@ -138,6 +138,23 @@ def _counters(run: Run) -> Iterator[Event]:
     for at in sorted(changes):
         live += changes[at]
         yield {"name": "live requests", "ph": "C", "pid": REQUESTS, "ts": at, "args": {"requests": live}}
+    yield from _rows_in_use(run)
+
+
+def _rows_in_use(run: Run) -> Iterator[Event]:
+    """Decode rows that the running graph serves, from each change to the next; 0 while nothing runs."""
+    decodes = np.concatenate(([0], np.cumsum(run.lane_consumed == 0)))
+    rows = np.diff(decodes[run.lane_offsets]).tolist()
+    starts, ends = run.start_ms.tolist(), run.end_ms.tolist()
+    shown = 0
+    for k, in_use in enumerate(rows):
+        changes = [(starts[k], in_use)]
+        if k + 1 == len(rows) or starts[k + 1] > ends[k]:
+            changes.append((ends[k], 0))
+        for at, value in changes:
+            if value != shown:
+                shown = value
+                yield {"name": "decode rows", "ph": "C", "pid": GRAPHS, "ts": _us(at), "args": {"in use": value}}
 
 
 def _us(at_ms: float) -> float:

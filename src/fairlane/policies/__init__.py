@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import importlib
-import os
-import sys
 
+from fairlane.policies.current_folder import current_folder_first
 from fairlane.reference.errors import PolicyError
 from fairlane.reference.model.policy import Policy, PolicySpec, as_policy
 
@@ -55,7 +54,8 @@ def load_policy(name: str) -> Policy:
     Parameters
     ----------
     name : str
-        ``fixed-value``, or ``my_module:my_policy``; the current folder can be imported from.
+        ``fixed-value``, or ``my_module:my_policy``; the module may stand in the current folder, which is no place to
+        import from any more once it is loaded.
 
     Raises
     ------
@@ -65,10 +65,9 @@ def load_policy(name: str) -> Policy:
     if ":" not in name:
         return spec(name).policy
     module_name, _, attribute = name.partition(":")
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
     try:
-        found: object = importlib.import_module(module_name)
+        with current_folder_first():
+            found: object = importlib.import_module(module_name)
     except (Exception, SystemExit) as error:
         # a user's module may raise anything while it is imported
         reason = " ".join(f"{type(error).__name__}: {error}".split())

@@ -20,19 +20,19 @@ from fairlane.simulator.clock import Clock
 NEVER = -1
 
 _new = object.__new__
-(
-    _set_id,
-    _set_index,
-    _set_weight,
-    _set_arrival,
-    _set_prompt,
-    _set_generated,
-    _set_limit,
-    _set_acceptance,
-    _set_prior,
-    _set_age,
-    _set_service,
-) = (RequestView.__dict__[field.name].__set__ for field in fields(RequestView))
+_setters = {field.name: RequestView.__dict__[field.name].__set__ for field in fields(RequestView)}
+_set_id = _setters.pop("id")
+_set_index = _setters.pop("index")
+_set_weight = _setters.pop("weight")
+_set_arrival = _setters.pop("arrival_ms")
+_set_prompt = _setters.pop("prompt")
+_set_generated = _setters.pop("generated")
+_set_limit = _setters.pop("limit")
+_set_acceptance = _setters.pop("acceptance")
+_set_prior = _setters.pop("length_prior")
+_set_age = _setters.pop("age_ms")
+_set_service = _setters.pop("last_service_ms")
+assert not _setters, "the ledger fills every part of a view"
 
 
 class Snapshot(NamedTuple):

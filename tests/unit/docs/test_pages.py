@@ -153,7 +153,7 @@ def test_the_commands_on_writing_notes_run(tmp_path: Path) -> None:
 def test_summary_on_the_start_page_is_the_recorded_table() -> None:
     # the table beside the notes is computed again, row by row, by the claims that read it
     shown = next(block.text for block in blocks("index.md") if block.language == "text").splitlines()[1:]
-    with (DOCS / "notes" / "suite-gaps.csv").open(encoding="utf-8", newline="") as file:
+    with (DOCS / "notes" / "data" / "suite-gaps.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     for line in shown:
         name, optimal, _, size, mean, _, worst, _, where = line.split()

@@ -16,7 +16,8 @@ from fairlane.reference.model.policy import FunctionPolicy
 def test_names_are_listed_without_importing_any_policy() -> None:
     code = (
         "import sys, fairlane.policies as p; p.names();"
-        "print([m for m in sys.modules if m.startswith('fairlane.policies.') or m in ('numpy', 'numba', 'scipy')])"
+        "ours = {'fairlane.policies.' + m for m in p.MODULES.values()};"
+        "print([m for m in sys.modules if m in ours or m in ('numpy', 'numba', 'scipy')])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
@@ -83,3 +84,24 @@ def test_a_malformed_reference_gives_one_line(name: str) -> None:
     with pytest.raises(PolicyError) as caught:
         load_policy(name)
     assert "\n" not in str(caught.value)
+
+
+def test_loading_leaves_the_import_path_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here_dispatch.py").write_text("def first(view):\n    return None\n")
+    (tmp_path / "here_broken.py").write_text("1 / 0\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry not in ("", str(tmp_path))])
+    before = list(sys.path)
+    assert isinstance(load_policy("here_dispatch:first"), FunctionPolicy)
+    assert sys.path == before
+    with pytest.raises(PolicyError, match="division by zero"):
+        load_policy("here_broken:first")
+    assert sys.path == before
+
+
+def test_a_folder_that_was_on_the_import_path_stays_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "kept_dispatch.py").write_text("def first(view):\n    return None\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    load_policy("kept_dispatch:first")
+    assert sys.path[-1] == str(tmp_path)

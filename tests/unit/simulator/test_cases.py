@@ -32,7 +32,7 @@ def test_cases_go_first_then_policies_then_values() -> None:
         on_progress=lambda n, m: seen.append((n, m)),
     )
     assert [(m.label, m.run.policy, m.run.decode_value) for m in found] == [
-        (label, name, value) for label in ("one", "two") for name in rules for value in (1, 4)
+        (label, name, Fraction(value)) for label in ("one", "two") for name in rules for value in (1, 4)
     ]
     assert seen == [(n, 8) for n in range(1, 9)]
     # one request takes 2 ms, two take 4

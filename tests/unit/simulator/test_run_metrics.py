@@ -16,6 +16,7 @@ from fairlane.pictures.perfetto import trace_events, trace_text
 from fairlane.pictures.report import picture_files, render_report
 from fairlane.pictures.run_panel import run_panel, window_of
 from fairlane.pictures.timeline import LaneKind
+from fairlane.policies import load_policy
 from fairlane.reference.errors import InvalidInstance, TooLarge
 from fairlane.reference.model.graph import Catalog, Graph
 from fairlane.reference.model.policy import Decision, View
@@ -170,12 +171,24 @@ def test_trace_events_cover_each_launch_and_each_life() -> None:
     assert graphs == [("p4", 0, 2000), ("p4", 2000, 2000), ("d2w2", 4000, 3000)]
     lives = [(e["tid"], e["ts"], e["dur"]) for e in slices if e["cat"] == "live"]
     assert lives == [(1, 0, 7000), (2, 0, 7000)]
-    counts = [(e["ts"], e["args"]) for e in events if e["ph"] == "C"]
+    counts = [(e["ts"], e["args"]) for e in events if e["ph"] == "C" and e["name"] == "live requests"]
     assert counts == [(0, {"requests": 2}), (7000, {"requests": 0})]
+    # two rows from 4 to 7 ms, while d2w2 runs
+    rows = [(e["ts"], e["args"]) for e in events if e["ph"] == "C" and e["name"] == "decode rows"]
+    assert rows == [(4000, {"in use": 2}), (7000, {"in use": 0})]
     # every event has what the format asks for
     assert all({"name", "ph", "pid", "tid"} <= e.keys() for e in events if e["ph"] != "C")
     named = {(e["pid"], e["tid"]): e["args"] for e in events if e["name"] == "thread_name"}
     assert named[2, 1] == {"name": "a"}
+
+
+def test_the_counter_of_decode_rows_falls_to_nothing_in_every_pause() -> None:
+    # one graph of 3 ms a token: s has two and t, which arrives at 10 ms, one; from 6 to 10 ms nothing runs
+    rows = [Request(id="s", prompt=0, limit=2), Request(id="t", prompt=0, limit=1, arrival_ms=10)]
+    graphs = Catalog([Graph(name="d", duration_ms=3, decode_capacity=2)])
+    run = simulate(rows, graphs, load_policy("round-robin"), decode_value=1)
+    counts = [(e["ts"], e["args"]) for e in trace_events(run) if e["name"] == "decode rows"]
+    assert counts == [(0, {"in use": 1}), (6000, {"in use": 0}), (10000, {"in use": 1}), (13000, {"in use": 0})]
 
 
 NASTY = "<script>&\"'\u0000\ud800x"

@@ -95,9 +95,9 @@ class Loss:
 class Evaluation:
     """Exact value of a policy, beside the optimum.
 
-    ``losses`` are the decisions with a negative advantage, the costliest first, at most 100 of ``n_losses``;
-    ``first_loss`` is the one met after the fewest graphs, the likelier first among equals. The contributions of
-    all of them sum to ``-gap``; that was checked in rationals.
+    ``losses`` are the decisions with a negative advantage, the costliest first, at most 100 of ``n_losses`` unless
+    more were asked for; ``first_loss`` is the one met after the fewest graphs, the likelier first among equals. The
+    contributions of all ``n_losses`` sum to ``-gap``; that was checked in rationals.
     """
 
     value: Fraction
@@ -262,6 +262,7 @@ def evaluate(
     *,
     solution: OptimalValues | None = None,
     max_situations: int = MAX_SITUATIONS,
+    most_losses: int | None = KEPT_LOSSES,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
     """Exact value of a policy and its exact gap to the optimum.
@@ -276,6 +277,8 @@ def evaluate(
         A solved instance to compare with; solved here when None.
     max_situations : int
         Refusal beyond this many situations.
+    most_losses : int or None
+        Losses that are kept, the costliest ones; None keeps all.
     on_progress : callable or None
         Called with (situations done, situations known) now and then.
 
@@ -364,7 +367,7 @@ def evaluate(
         optimum=optimum,
         situations=done,
         first_loss=first,
-        losses=tuple(losses[:KEPT_LOSSES]),
+        losses=tuple(losses[:most_losses]),
         n_losses=len(losses),
         seconds=time.perf_counter() - begun,
     )
