@@ -205,7 +205,7 @@ def events(durations_ms: Sequence[float], frozen: LogReference) -> list[dict[str
                         "j": new.reference.number,
                         "half_width": new.reference.half_width(1, ALLOWANCE),
                         "diff": new.reference.difference([duration_ms]),
-                        "N": new.reference.count,
+                        "N": new.reference.size,
                     }
                 )
             continue

@@ -12,6 +12,7 @@ MODULES = {
     "cumulative": "cumulative",
     "regime": "regime",
     "log-regime": "log_regime",
+    "clipped-cusum": "clipped_cusum",
 }
 
 

@@ -66,13 +66,13 @@ class Reference(NamedTuple):
     deviation: float
     mean_ms: float
     rho: float
-    count: int
+    size: int
     dof: int
     number: int
 
     def half_width(self, n: int, allowance: float) -> float:
         """Half-width of the working interval of a log-mean difference, for a group of n."""
-        spread = variance_factor(n, self.rho) / n + variance_factor(self.count, self.rho) / self.count
+        spread = variance_factor(n, self.rho) / n + variance_factor(self.size, self.rho) / self.size
         return float(upper_quantile(0.5 * allowance, self.dof)) * (self.deviation * math.sqrt(spread))
 
     def difference(self, durations_ms: Sequence[float]) -> float:
@@ -117,7 +117,7 @@ class LogDetector(NamedTuple):
             deviation=math.sqrt(logs.variance),
             mean_ms=regime.durations.mean,
             rho=rho,
-            count=logs.count,
+            size=logs.count,
             dof=degrees(logs.count / variance_factor(logs.count, rho)),
             number=memory.number + 1,
         )
