@@ -48,7 +48,7 @@ def prove(*, full: str = "w <= a + f", partial: str = "f/(w - a)", water: str = 
             # u = y/z
             f"a in nonnegative, f in positive, w in {water}, z in positive, u in positive, L",
             "a*(u*z - z) + f*L <= w*(u*z - z)",
-            given=[f"z == {partial}", f"not ({full})", "L <= u - 1"],
+            given=[f"not ({full})", f"z == {partial}", "L <= u - 1"],
             label="gain of another allocation, a row that is not full",
         ),
         induction(

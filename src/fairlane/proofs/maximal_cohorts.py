@@ -29,10 +29,11 @@ from fairlane.reference.model.request import Request
 from fairlane.reference.model.state import Action, State, actions, initial_state, is_final
 from fairlane.reference.model.step import step
 
-# prompt left and output published, of the leader (P, G) and of the follower (Q, H); n: the final length
+# prompt left and output published, of the leader (P, G) and of the follower (Q, H); n: the final length. Alternatives
+# and not implications: in one case of the split below some of them have nothing to say.
 _LEAD = (
-    "{P} <= {Q} and {H} <= {G} and {G} <= n and implies({P} == 0 and {Q} > 0, {G} >= 1)"
-    " and implies({P} > 0, {G} == 0) and implies({Q} > 0, {H} == 0)"
+    "{P} <= {Q} and {H} <= {G} and {G} <= n and ({P} > 0 or {Q} == 0 or {G} >= 1)"
+    " and ({P} == 0 or {G} == 0) and ({Q} == 0 or {H} == 0)"
 )
 _VARIABLES = "P in natural, Q in natural, G in natural, H in natural, n in count, raw in count, c in count, d in count"
 

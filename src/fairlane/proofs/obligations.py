@@ -16,8 +16,9 @@ from fairlane.proofs.claims.base_and_step import base_and_step, counter_from
 from fairlane.proofs.claims.domain import Domain, Variable
 from fairlane.proofs.claims.expression import Reader
 from fairlane.proofs.claims.powers import split_powers
-from fairlane.proofs.claims.proving import Obligation, prove_all
+from fairlane.proofs.claims.proving import Obligation, prove_all, prove_defined
 from fairlane.proofs.claims.rational_function import residue_is_zero_flint, residue_is_zero_sympy
+from fairlane.proofs.claims.side_conditions import antecedents
 from fairlane.proofs.claims.smtlib import divisor_guards
 from fairlane.proofs.claims.status import STRENGTHS, Outcome, Status, Strength
 from fairlane.proofs.claims.term import Op, Term
@@ -120,7 +121,10 @@ def forall(variables: str, statement: str, *, given: Sequence[str] = (), label: 
     declared = read_variables(variables)
     read = _reader(declared)
     hypotheses = tuple(_condition(read, text) for text in given)
-    obligation = Obligation(hypotheses=hypotheses, statement=_condition(read, statement), variables=declared)
+    goal = _condition(read, statement)
+    obligation = Obligation(
+        hypotheses=hypotheses, statement=goal, variables=declared, applies=antecedents(goal, hypotheses)
+    )
     return Task(kind=EvidenceKind.FORALL, detail=label or statement, obligations=(obligation,))
 
 
@@ -193,7 +197,7 @@ def prove_forall(
     return settle(forall(variables, statement, given=given, label=label), limit=limit)[0]
 
 
-def prove_identity(variables: str, left: str, right: str, *, label: str = "") -> Evidence:
+def prove_identity(variables: str, left: str, right: str, *, given: Sequence[str] = (), label: str = "") -> Evidence:
     """Evidence that two rational functions are equal, by one normal form in flint and in SymPy.
 
     Parameters
@@ -202,6 +206,8 @@ def prove_identity(variables: str, left: str, right: str, *, label: str = "") ->
         Names with domains; domains matter to powers with a variable exponent only.
     left, right : str
         Both sides.
+    given : sequence of str
+        Hypotheses that keep divisors off zero where the domains do not.
     label : str
         What is shown.
 
@@ -216,6 +222,11 @@ def prove_identity(variables: str, left: str, right: str, *, label: str = "") ->
     read = _reader(declared)
     equation = Term(Op.EQ, (_number(read, left), _number(read, right)))
     shown = label or f"{left} == {right}"
+    hypotheses = tuple(_condition(read, text) for text in given)
+    defined = prove_defined(equation, hypotheses, declared)
+    if defined.status is not Status.HOLDS:
+        failure = Refuted if defined.status is Status.FAILED else Undecided
+        raise failure(f"{shown}: a divisor may be zero: {defined.summary}")
     try:
         sides = split_powers(equation, {variable.name: variable for variable in declared}).args
         by_flint, residue = residue_is_zero_flint(*sides)
@@ -223,11 +234,11 @@ def prove_identity(variables: str, left: str, right: str, *, label: str = "") ->
     except Unsupported as error:
         raise Undecided(f"{shown}: no normal form: {error}") from None
     if by_flint and by_sympy:
-        guards = tuple(f"assumes {guard}" for guard in divisor_guards(equation))
+        guards = tuple(f"never divides by zero: {guard}" for guard in divisor_guards(equation))
         lines = (*guards, "flint: residue 0", "sympy: residue 0")
         return Evidence(kind=EvidenceKind.IDENTITY, strength=Strength.TWO_SOLVERS, detail=shown, lines=lines)
     for point in points(declared):
-        if refutes((), equation, declared, point):
+        if refutes(hypotheses, equation, declared, point):
             raise Refuted(f"{shown}: sides differ at {show_point(point)}")
     raise Undecided(f"{shown}: residue {residue} is not zero, and no point refutes")
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from fairlane.proofs.claims import term as t
 from fairlane.proofs.claims.domain import Domain, Variable
 from fairlane.proofs.claims.proving import Obligation
+from fairlane.proofs.claims.side_conditions import antecedents
 from fairlane.proofs.claims.term import Op, Term
 
 _NO_STATE: Mapping[str, Term] = {}
@@ -66,9 +67,10 @@ def base_and_step(
     onward = t.add(t.variable(counter.name), t.number(1))
     # A hypothesis about the counter is one about each of its values: it may be used at the next one as well.
     moved = tuple(t.substitute(term, {counter.name: onward}) for term in always if counter.name in t.variables(term))
+    from_first = Term(Op.LE, (t.number(first), t.variable(counter.name)))
     step = Obligation(
         hypotheses=(
-            Term(Op.LE, (t.number(first), t.variable(counter.name))),
+            from_first,
             *always,
             *moved,
             *step_facts,
@@ -77,5 +79,7 @@ def base_and_step(
         statement=t.substitute(statement, {**following, counter.name: onward}),
         variables=(*variables, counter),
         label=f"step {counter.name} to {counter.name} + 1",
+        # An implication may be vacuous at one end of the step, as long as it applies at some value of the counter.
+        applies=antecedents(statement, (from_first, *always)),
     )
     return base, step

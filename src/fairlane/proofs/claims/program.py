@@ -11,7 +11,7 @@ import copy
 import importlib
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -24,10 +24,19 @@ from fairlane.proofs.claims.expression import bad_node, parse_python
 from fairlane.reference.errors import InvalidInstance
 from fairlane.reference.exact import parse_number
 
+
+def _some(items: Iterable[object], name: str) -> list[object]:
+    """The items, refused where there are none: ``all`` of nothing is true whatever is claimed."""
+    found = list(items)
+    if not found:
+        raise InvalidInstance(f"{name}(...) of nothing says nothing; need at least one member")
+    return found
+
+
 NAMES: dict[str, object] = {
     "abs": abs,
-    "all": all,
-    "any": any,
+    "all": lambda items: all(_some(items, "all")),
+    "any": lambda items: any(_some(items, "any")),
     "bool": bool,
     "ceil": math.ceil,
     "chain": chain,

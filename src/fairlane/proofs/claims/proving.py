@@ -1,7 +1,7 @@
 """One obligation, "these hypotheses imply this statement", put to the solvers and to exact replay.
 
-A proof needs three things: the hypotheses can hold at all, the negation is unsatisfiable with every divisor kept off
-zero, and the point behind a "no" survives a replay in rationals. Whatever falls short of that is "unknown".
+A proof needs four things: the hypotheses can hold at all, they keep every divisor off zero, the negation is
+unsatisfiable, and the point behind a "no" survives a replay in rationals. Whatever falls short of that is "unknown".
 """
 
 from __future__ import annotations
@@ -15,6 +15,14 @@ from fairlane.proofs.claims import term as t
 from fairlane.proofs.claims.ball import CONSTANTS, FUNCTIONS
 from fairlane.proofs.claims.domain import Variable
 from fairlane.proofs.claims.powers import atoms, power_facts, split_powers
+from fairlane.proofs.claims.side_conditions import (
+    Guarded,
+    antecedent_question,
+    guard_questions,
+    guarded,
+    unguarded,
+    vacuous,
+)
 from fairlane.proofs.claims.smtlib import divisor_guards, query
 from fairlane.proofs.claims.solving import Answer, Question, Reply, Solver, ask, ask_groups, installed
 from fairlane.proofs.claims.status import Outcome, Status, Strength
@@ -27,22 +35,28 @@ MAX_TRIED = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Obligation:
-    """Hypotheses, a statement, and the variables both are about."""
+    """Hypotheses, a statement, and the variables both are about.
+
+    Each entry of ``applies`` is conditions that must be able to hold together: those of the statement's implications.
+    """
 
     hypotheses: tuple[Term, ...]
     statement: Term
     variables: tuple[Variable, ...]
     label: str = ""
+    applies: tuple[tuple[Term, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Prepared:
+    # domains, and what is true of opaque powers
+    facts: tuple[Term, ...]
     assumptions: tuple[Term, ...]
     negated: Term
-    guards: tuple[Term, ...]
+    divisors: tuple[Guarded, ...]
+    applies: tuple[tuple[Term, ...], ...]
     # what a replay checks: the hypotheses as written, before anything was split or added
     plain: tuple[Term, ...]
-    opaque: bool
 
 
 def prove(obligation: Obligation, *, limit: int | None = None) -> Outcome:
@@ -58,9 +72,22 @@ def prove(obligation: Obligation, *, limit: int | None = None) -> Outcome:
     Returns
     -------
     Outcome
-        HOLDS by one solver or two, FAILED with a counterexample or with contradictory hypotheses, else UNKNOWN.
+        HOLDS by one solver or two; FAILED with a counterexample, with contradictory hypotheses, a divisor that can be
+        zero or an implication that never applies; else UNKNOWN.
     """
     return prove_all((obligation,), limit=limit)[0]
+
+
+def prove_defined(equation: Term, given: Sequence[Term], variables: Sequence[Variable]) -> Outcome:
+    """Whether the divisors of an equation are off zero wherever its hypotheses hold; HOLDS where there are none.
+
+    A normal form multiplies divisors out and does not see that one of them may vanish.
+    """
+    guards = divisor_guards(equation)
+    if not guards and not given:
+        return Outcome(status=Status.HOLDS, strength=None, summary="no divisors")
+    statement = t.conjunction(guards) if guards else equation
+    return prove(Obligation(hypotheses=tuple(given), statement=statement, variables=tuple(variables)))
 
 
 def prove_all(
@@ -90,23 +117,25 @@ def prove_all(
         try:
             prepared = _prepare(obligation, by_name)
             questions = _questions(prepared, by_name)
+            whole = any(variable.integral for variable in obligation.variables)
+            divisors = [guard_questions(piece, prepared.facts, by_name, whole=whole) for piece in prepared.divisors]
+            applies = [antecedent_question(conditions, prepared.facts, by_name) for conditions in prepared.applies]
         except Unsupported as error:
             outcomes[i] = Outcome(status=Status.UNKNOWN, strength=None, summary=f"{prefix}{error}")
             continue
-        trials[i] = _Trial(obligation, prepared, questions, prefix, [])
-    by_z3 = dict(zip(trials, ask_groups([x.questions for x in trials.values()], Solver.Z3, limit=limit), strict=True))
+        trials[i] = _Trial(obligation, prepared, questions, tuple(divisors), tuple(applies), prefix, [])
+    by_z3 = _ask_all(trials, Solver.Z3, limit=limit)
     for i, trial in trials.items():
         refusal = _refusal(trial, by_z3[i])
         if refusal is not None:
             outcomes[i] = refusal
     left = {i: trial for i, trial in trials.items() if i not in outcomes}
-    by_cvc5: dict[int, tuple[Reply, ...]] = {}
+    by_cvc5: dict[int, _Replies] = {}
     failed = any(outcome.status is Status.FAILED for outcome in outcomes.values())
     if installed(Solver.CVC5) and not (all_or_nothing and failed):
-        asked = ask_groups([trial.questions[1:] for trial in left.values()], Solver.CVC5)
-        by_cvc5 = dict(zip(left, asked, strict=True))
+        by_cvc5 = _ask_all(left, Solver.CVC5)
     for i, trial in left.items():
-        outcomes[i] = _verdict(trial, by_z3[i][-1], by_cvc5.get(i, ()))
+        outcomes[i] = _verdict(trial, by_z3[i].main[-1], by_cvc5.get(i))
     return tuple(outcomes[i] for i in range(len(obligations)))
 
 
@@ -115,21 +144,67 @@ class _Trial:
     obligation: Obligation
     prepared: _Prepared
     questions: tuple[Question, ...]
+    divisors: tuple[tuple[Question, ...], ...]
+    applies: tuple[Question, ...]
     prefix: str
     evidence: list[str]
 
 
-def _refusal(trial: _Trial, replies: Sequence[Reply]) -> Outcome | None:
+@dataclass(frozen=True, slots=True)
+class _Replies:
+    """Answers to a trial's questions: on the negation, on its divisors, on its implications."""
+
+    main: tuple[Reply, ...]
+    divisors: tuple[tuple[Reply, ...], ...]
+    applies: tuple[Reply, ...]
+
+    @property
+    def late(self) -> Reply | None:
+        """A reply that the clock cut off."""
+        every = (*self.main, *(reply for group in self.divisors for reply in group), *self.applies)
+        return next((reply for reply in every if not reply.in_time), None)
+
+
+def _ask_all(trials: Mapping[int, _Trial], solver: Solver, *, limit: int | None = None) -> dict[int, _Replies]:
+    """A solver's answers to all questions of all trials, in one process.
+
+    Whether hypotheses and implications are possible at all is asked once; what has to be proved, of both solvers.
+    """
+    first = solver is Solver.Z3
+    groups: list[Sequence[Question]] = []
+    for trial in trials.values():
+        groups += [trial.questions if first else trial.questions[1:], *trial.divisors]
+        groups += [(question,) for question in trial.applies if first]
+    replies = iter(ask_groups(groups, solver, limit=limit))
+    return {
+        i: _Replies(
+            next(replies),
+            tuple(next(replies) for _ in trial.divisors),
+            tuple(next(replies)[0] for _ in trial.applies) if first else (),
+        )
+        for i, trial in trials.items()
+    }
+
+
+def _refusal(trial: _Trial, replies: _Replies) -> Outcome | None:
     """The outcome where the first solver's answers end the matter, None where a proof may still come of it."""
-    prefix, evidence = trial.prefix, trial.evidence
-    if not all(reply.in_time for reply in replies):
-        return Outcome(status=Status.UNKNOWN, strength=None, summary=f"{prefix}{replies[0].reason}", settled=False)
-    possible = _hypotheses_can_hold(trial.obligation, trial.prepared, replies[0], evidence, prefix)
+    prefix, evidence, prepared = trial.prefix, trial.evidence, trial.prepared
+    variables = trial.obligation.variables
+    if replies.late is not None:
+        return Outcome(status=Status.UNKNOWN, strength=None, summary=f"{prefix}{replies.late.reason}", settled=False)
+    possible = _hypotheses_can_hold(trial.obligation, prepared, replies.main[0], evidence, prefix)
     if possible is not None:
         return possible
-    for guard in trial.prepared.guards:
-        evidence.append(f"{prefix}assumes {guard}")
-    point = _counterexample(trial.obligation, trial.prepared, replies[1:])
+    for piece, answers in zip(prepared.divisors, replies.divisors, strict=True):
+        refusal = unguarded(piece, variables, answers[-1], prefix)
+        if refusal is not None:
+            return refusal
+        evidence.extend(f"{prefix}never divides by zero: {guard}" for guard in piece.guards)
+    for conditions, answer in zip(prepared.applies, replies.applies, strict=True):
+        refusal = vacuous(conditions, (), variables, answer, prefix)
+        if refusal is not None:
+            return refusal
+    point = _counterexample(trial.obligation, prepared, replies.main[1:])
     if point is None:
         return None
     return Outcome(
@@ -140,16 +215,17 @@ def _refusal(trial: _Trial, replies: Sequence[Reply]) -> Outcome | None:
     )
 
 
-def _verdict(trial: _Trial, first: Reply, second: Sequence[Reply]) -> Outcome:
+def _verdict(trial: _Trial, first: Reply, second: _Replies | None) -> Outcome:
     """What both solvers' last words on the negation amount to."""
     prefix, evidence = trial.prefix, trial.evidence
     proved = [Solver.Z3] if first.answer is Answer.UNSAT else []
     evidence.append(f"{prefix}z3: negation {_said(first)}")
-    if second:
-        evidence.append(f"{prefix}cvc5: negation {_said(second[-1])}")
-        if second[-1].answer is Answer.UNSAT:
+    if second is not None:
+        last = second.main[-1]
+        evidence.append(f"{prefix}cvc5: negation {_said(last)}")
+        if last.answer is Answer.UNSAT and all(group[-1].answer is Answer.UNSAT for group in second.divisors):
             proved.append(Solver.CVC5)
-        elif proved and second[-1].answer is Answer.SAT:
+        elif proved and last.answer is Answer.SAT:
             summary = f"{prefix}z3 and cvc5 disagree on the negation"
             return Outcome(status=Status.UNKNOWN, strength=None, summary=summary, evidence=tuple(evidence))
     if not proved:
@@ -159,7 +235,7 @@ def _verdict(trial: _Trial, first: Reply, second: Sequence[Reply]) -> Outcome:
     strength = Strength.TWO_SOLVERS if len(proved) == 2 else Strength.ONE_SOLVER
     summary = f"{prefix}negation unsatisfiable ({', '.join(proved)})"
     # A second solver stopped by the clock, not by its own limit, may come through another time: not to be kept.
-    settled = not second or second[-1].in_time
+    settled = second is None or second.late is None
     return Outcome(status=Status.HOLDS, strength=strength, summary=summary, evidence=tuple(evidence), settled=settled)
 
 
@@ -167,17 +243,21 @@ def _prepare(obligation: Obligation, by_name: Mapping[str, Variable]) -> _Prepar
     domains = tuple(condition for variable in obligation.variables for condition in variable.conditions())
     given = tuple(split_powers(term, by_name) for term in obligation.hypotheses)
     statement = split_powers(obligation.statement, by_name)
-    guards = tuple(dict.fromkeys(guard for term in (*given, statement) for guard in divisor_guards(term)))
+    applies = tuple(tuple(split_powers(term, by_name) for term in conditions) for conditions in obligation.applies)
+    divisors = guarded(given, statement)
+    guards = tuple(dict.fromkeys(guard for piece in divisors for guard in piece.guards))
     opaque: dict[Term, None] = {}
-    for term in (*given, statement, *guards):
+    for term in (*given, statement, *guards, *(term for conditions in applies for term in conditions)):
         opaque.update(dict.fromkeys(atoms(term)))
     facts = tuple(fact for atom in opaque for fact in power_facts(atom))
     return _Prepared(
+        facts=(*domains, *facts),
+        # the guards follow from the rest, which is asked apart; said aloud, they help a solver
         assumptions=(*domains, *given, *guards, *facts),
         negated=t.negation(statement),
-        guards=guards,
+        divisors=divisors,
+        applies=applies,
         plain=(*obligation.hypotheses, *guards),
-        opaque=bool(opaque),
     )
 
 

@@ -58,7 +58,7 @@ _HERE = "fairlane.proofs.claims.kinds"
 KINDS: tuple[KindSpec, ...] = (
     KindSpec(kind=Kind.NUMERIC, module=f"{_HERE}.numeric", required=("value", "tolerance"), optional=("import",)),
     KindSpec(kind=Kind.EXACT, module=f"{_HERE}.exact", optional=("import", "value")),
-    KindSpec(kind=Kind.IDENTITY, module=f"{_HERE}.identity", required=("vars",), optional=("functions",)),
+    KindSpec(kind=Kind.IDENTITY, module=f"{_HERE}.identity", required=("vars",), optional=("given", "functions")),
     KindSpec(kind=Kind.FORALL, module=f"{_HERE}.forall", required=("vars",), optional=("given", "rlimit", "functions")),
     KindSpec(
         kind=Kind.INDUCTION,

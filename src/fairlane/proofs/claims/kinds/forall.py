@@ -7,14 +7,16 @@ from fairlane.proofs.claims.domain import read_variables
 from fairlane.proofs.claims.kinds import Context
 from fairlane.proofs.claims.kinds.reading import read_given, read_limit, read_statement, reader_of
 from fairlane.proofs.claims.proving import Obligation, prove
+from fairlane.proofs.claims.side_conditions import antecedents
 from fairlane.proofs.claims.status import Outcome
 
 
 def run(claim: Claim, context: Context) -> Outcome:
-    """The body under ``:given:``, divisors kept off zero."""
+    """The body under ``:given:``, with every divisor shown to be off zero."""
     variables = read_variables(claim)
     reader = reader_of(claim, variables)
+    given, statement = read_given(claim, reader), read_statement(claim, reader)
     obligation = Obligation(
-        hypotheses=read_given(claim, reader), statement=read_statement(claim, reader), variables=variables
+        hypotheses=given, statement=statement, variables=variables, applies=antecedents(statement, given)
     )
     return prove(obligation, limit=read_limit(claim))

@@ -17,6 +17,7 @@ import ast
 import contextlib
 import itertools
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 
 from fairlane.proofs.claims import term as t
@@ -26,8 +27,9 @@ from fairlane.proofs.claims.domain import Variable, read_variables
 from fairlane.proofs.claims.expression import parse_python
 from fairlane.proofs.claims.kinds import Context
 from fairlane.proofs.claims.kinds.reading import read_given, read_limit, read_statement, reader_of
-from fairlane.proofs.claims.proving import prove
+from fairlane.proofs.claims.proving import prove_all
 from fairlane.proofs.claims.rational import Undefined, value_of
+from fairlane.proofs.claims.recursion import consistency
 from fairlane.proofs.claims.status import STRENGTHS, Outcome, Status
 from fairlane.proofs.claims.term import Op, Term
 from fairlane.proofs.claims.witness import Point, points, satisfies, show_point, truth_at
@@ -69,11 +71,14 @@ def run(claim: Claim, context: Context) -> Outcome:
     if point is not None:
         shown = f"values computed from the base by the step: false at {point}"
         return Outcome(status=Status.FAILED, strength=None, summary=f"false at {point}", evidence=(shown,))
-    outcomes = (prove(base, limit=limit), prove(step, limit=limit))
+    agree = consistency(counter, first, others, given, base_facts, step_facts, claim.where("step"))
+    outcomes = prove_all((base, step, *agree), limit=limit)
     evidence = tuple(line for outcome in outcomes for line in outcome.evidence)
     for status in (Status.FAILED, Status.UNKNOWN):
         for outcome in outcomes:
             if outcome.status is status:
+                if outcome in outcomes[2:]:
+                    return replace(outcome, strength=None, evidence=evidence)
                 return _with_evidence(outcome, evidence, step_only=status is Status.FAILED and outcome is outcomes[1])
     strengths = [outcome.strength for outcome in outcomes if outcome.strength is not None]
     return Outcome(
