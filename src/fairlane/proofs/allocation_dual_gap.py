@@ -50,9 +50,14 @@ def prove(*, constant: str = "K - 1", price_given: str = "p > v") -> Sequence[Ev
             label="the dual value is an upper bound",
         ),
         # at p = v + f/x the logarithms of both terms coincide: J = log(x/x_ref)
-        prove_identity("f, v, x", "f/((v + f/x) - v)", "x", label="at the gradient the dual's own rates are x"),
         prove_identity(
-            "f, v, x, J",
+            "f in positive, v, x in positive",
+            "f/((v + f/x) - v)",
+            "x",
+            label="at the gradient the dual's own rates are x",
+        ),
+        prove_identity(
+            "f in positive, v, x in positive, J",
             f"f*({term}) - (v*x + f*J)",
             "-(v + f/x)*x",
             label="at the gradient the dual gap is the conditional-gradient gap",

@@ -19,7 +19,12 @@ from fairlane.proofs.obligations import forall, induction, prove_identity, refut
 def prove(*, share: str = "f/T") -> Sequence[Evidence]:
     """Evidence for a request's share in terms of its weight f, the total T of the weights, and its rate r."""
     return settle(
-        prove_identity("f, r, T", f"f/(r*({share}))*r", "T", label="every action's product with the gradient is T"),
+        prove_identity(
+            "f in positive, r in positive, T in positive",
+            f"f/(r*({share}))*r",
+            "T",
+            label="every action's product with the gradient is T",
+        ),
         induction(
             # y: another allocation's share; L stands for log(r y / (r share)); S: sum of y; P: sum of f; G: utility
             "f in positive, r in positive, y in positive, T in positive, L, G, S, P",

@@ -23,10 +23,12 @@ def prove(*, value: str = "v/c", reference: str = "c*r") -> Sequence[Evidence]:
 
     x, b, y = sympy.symbols("x b y", positive=True)
     return settle(
-        prove_identity("v, c, x", f"({value})*(c*x)", "v*x", label="the value term"),
-        prove_identity("c, x, r", f"(c*x)/({reference})", "x/r", label="the argument of the logarithm"),
+        prove_identity("v, c in positive, x", f"({value})*(c*x)", "v*x", label="the value term"),
         prove_identity(
-            "v, f, c, x, y",
+            "c in positive, x, r in positive", f"(c*x)/({reference})", "x/r", label="the argument of the logarithm"
+        ),
+        prove_identity(
+            "v, f, c in positive, x in positive, y",
             f"({value} + f/(c*x))*(c*y) - ({value} + f/(c*x))*(c*x)",
             "(v + f/x)*y - (v + f/x)*x",
             label="every term of the gap",
@@ -35,7 +37,12 @@ def prove(*, value: str = "v/c", reference: str = "c*r") -> Sequence[Evidence]:
             "a factor b inside the logarithm adds the constant log b",
             sympy.expand_log(sympy.log(b * x) - sympy.log(b * y) - (sympy.log(x) - sympy.log(y))),
         ),
-        prove_identity("f, c, x, y", "(f/(x/c))*(y/c)", "(f/x)*y", label="v = 0: the unit of time drops out"),
+        prove_identity(
+            "f, c in positive, x in positive, y",
+            "(f/(x/c))*(y/c)",
+            "(f/x)*y",
+            label="v = 0: the unit of time drops out",
+        ),
         forall(
             "x in positive, y in positive, b in positive, f in positive",
             "f/x == (f/(b*x))*b",

@@ -35,7 +35,9 @@ def prove(*, rows: str = "rows <= B", share: str = "y/C") -> Sequence[Evidence]:
         ),
         # and back: a linear function is largest over the compact form at one cohort, for every direction
         *support_tasks(),
-        prove_identity("y, C", f"({share})*C", "y", label="prefill: a prompt's work as a time share of full graphs"),
+        prove_identity(
+            "y, C in positive", f"({share})*C", "y", label="prefill: a prompt's work as a time share of full graphs"
+        ),
         induction(
             # prompts y that share one graph of capacity C: their time shares use one graph at most
             "y in nonnegative, C in positive, Y, W",

@@ -34,7 +34,7 @@ def prove(*, best: str = "r <= M*t", weight: str = "t1/(t1 + t2)") -> Sequence[E
             "R, T in positive, M", "R/T <= M", given=["R <= M*T"], label="the cycle's rate is at most the best rate"
         ),
         prove_identity(
-            "r1, r2, t1, t2",
+            "r1, r2, t1 in positive, t2 in positive",
             "(r1 + r2)/(t1 + t2)",
             f"({weight})*(r1/t1) + ({other})*(r2/t2)",
             label="two actions: the duration-weighted mean",

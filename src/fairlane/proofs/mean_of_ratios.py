@@ -36,7 +36,7 @@ def prove(*, second: int = 3, direction: str = ">=") -> Sequence[Evidence]:
         check_equal("the witness's mean of ratios", half * 1 + half * Fraction(1, 3), Fraction(2, 3)),
         check_equal("the witness's ratio of means", Fraction(1 + 1, 1 + 3), half),
         prove_identity(
-            "p, r, s, t",
+            "p, r, s, t in positive",
             _MEAN_OF_RATIOS.replace("u", "t"),
             _RATIO_OF_MEANS.replace("u", "t"),
             label="equal durations: they agree",

@@ -48,16 +48,19 @@ def prove(*, location: str = _LOCATION, shift: str = _SHIFT, shape: str = "a + w
 
     return settle(
         prove_identity(
-            "m, k, a, b, w, z, u, l, s",
+            "m, k in positive, a, b in positive, w in positive, z, u, l, s in positive",
             f"{log_density('m', 'k', 'a', 'b')} {likelihood}",
             log_density(location, "k+w", shape, f"b + {shift}"),
             label="prior density times likelihood is the updated density",
         ),
         prove_identity(
-            "m, k, W, S, w, z", at_totals(batch_location), one_step(location), label="one more update: location"
+            "m, k in positive, W in nonnegative, S, w in positive, z",
+            at_totals(batch_location),
+            one_step(location),
+            label="one more update: location",
         ),
         prove_identity(
-            "m, k, b, W, S, Q, w, z",
+            "m, k in positive, b, W in nonnegative, S, Q, w in positive, z",
             at_totals(batch_scale),
             f"{batch_scale} + {one_step(shift)}",
             label="one more update: beta",
@@ -70,7 +73,7 @@ def prove(*, location: str = _LOCATION, shift: str = _SHIFT, shape: str = "a + w
             label="beta never falls",
         ),
         prove_identity(
-            "m, k, b",
+            "m, k in positive, b",
             batch_scale.replace("W", "0").replace("S", "0").replace("Q", "0"),
             "b",
             label="no update: beta",

@@ -23,12 +23,15 @@ def prove(*, weight: str = "r/B", chained: bool = False) -> Sequence[Evidence]:
     """Evidence for a partial block's weight; ``chained`` applies every partial update to the one before it."""
     promoted = weight.replace("r", "B")
     return settle(
-        prove_identity("k, B", f"k + {promoted}", "k + 1", label="promotion: kappa"),
+        prove_identity("k in positive, B in positive", f"k + {promoted}", "k + 1", label="promotion: kappa"),
         prove_identity(
-            "k, m, z, B", f"(k*m + {promoted}*z)/(k + {promoted})", "(k*m + z)/(k + 1)", label="promotion: location"
+            "k in positive, m, z, B in positive",
+            f"(k*m + {promoted}*z)/(k + {promoted})",
+            "(k*m + z)/(k + 1)",
+            label="promotion: location",
         ),
         prove_identity(
-            "k, m, z, B",
+            "k in positive, m, z, B in positive",
             f"k*({promoted})*(z-m)**2/(2*(k + {promoted}))",
             "k*(z-m)**2/(2*(k + 1))",
             label="promotion: beta",

@@ -33,7 +33,12 @@ def prove(*, residual: str = "g/b", cut: str = "1 - (g/m)**b") -> Sequence[Evide
         form = f"({residual})*({cut})".replace("b", str(beta))
         area = f"g**{beta + 1}/{beta}*(1/g**{beta} - 1/m**{beta})"
         return (
-            prove_identity("g, m", area, form, label=f"alpha = {beta + 1}: the truncated area in closed form"),
+            prove_identity(
+                "g in positive, m in positive",
+                area,
+                form,
+                label=f"alpha = {beta + 1}: the truncated area in closed form",
+            ),
             forall(
                 # per unit of g, with t = g/m
                 "t in positive",

@@ -40,7 +40,7 @@ def prove(*, kappa: str = "1/4", truncated_mean: str = "9/5") -> Sequence[Eviden
             - sympy.gamma(sympy.Rational(5, 2)) * b ** sympy.Rational(-5, 2),
         ),
         prove_identity(
-            "a, b, k, d",
+            "a in positive, b in positive, k, d",
             "b + k*d**2/2",
             "b*(1 + (a*k*d**2/b)/(2*a))",
             label="b = beta (1 + t²/(2 alpha)) with t² = (mu - m)² alpha kappa/beta: a t law with 2 alpha degrees",
