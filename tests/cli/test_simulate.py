@@ -105,3 +105,56 @@ def test_an_existing_directory_is_not_written_into(tmp_path: Path, capsys: pytes
     assert run(words) == 2
     assert "exists already" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_a_trace_in_epoch_seconds_runs_from_its_first_arrival(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = tmp_path / "t.csv"
+    trace.write_text("arrival,prompt,output\n1700000000,100,4\n1700000001,100,4\n1700000002,100,0004\n")
+    target = tmp_path / "out"
+    words = ["simulate", "--decode-values", "16", "--requests", str(trace), "--time-unit", "s", "--output", str(target)]
+    assert run(words) == 0
+    shown = capsys.readouterr()
+    assert "3 of 3" in shown.out
+    assert "output lengths: hidden: limit 4096, which cuts 0 of 3 answers" in shown.out
+    assert "counted from the first arrival, 1700000000000 ms on its clock" in shown.err
+    (row,) = rows_of(target / "summary.csv")
+    # two seconds to the last arrival
+    assert 2000 < float(row["elapsed_ms"]) < 2200
+    assert row["output_lengths"] == "hidden: limit 4096, which cuts 0 of 3 answers"
+    assert {r["limit"] for r in rows_of(target / "requests.csv")} == {"4096"}
+
+
+def test_options_of_lengths_are_named_in_the_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "t.csv").write_text("arrival_ms,prompt,output,weight\n0,100,4,3\n1,100,9,1\n")
+    (tmp_path / "other.csv").write_text("arrival_ms,prompt,output\n0,100,4\n1,100,9\n")
+    base = ["simulate", "--decode-values", "16", "--requests", str(tmp_path / "t.csv")]
+    assert run([*base, "--known-lengths", "--output", str(tmp_path / "a")]) == 0
+    assert "output lengths: known: the limit is the recorded length" in capsys.readouterr().out
+    rows = rows_of(tmp_path / "a/requests.csv")
+    assert [(r["limit"], r["weight"]) for r in rows] == [("4", "3"), ("9", "1")]
+    assert run([*base, "--limit", "5", "--output", str(tmp_path / "b")]) == 0
+    assert "hidden: limit 5, which cuts 1 of 2 answers" in capsys.readouterr().out
+    # 4 tokens, and 9 cut at 5
+    assert [r["output_tokens"] for r in rows_of(tmp_path / "b/requests.csv")] == ["4", "5"]
+    learned = ["--length-prior", f"learn:{tmp_path / 'other.csv'}"]
+    assert run([*base, *learned, "--output", str(tmp_path / "c")]) == 0
+    assert "prior over 2 lengths" in capsys.readouterr().out
+    assert run([*base, "--length-prior", f"learn:{tmp_path / 't.csv'}", "--output", str(tmp_path / "d")]) == 0
+    assert "learned from the very requests of the run" in capsys.readouterr().err
+    for wrong in (["--known-lengths", "--limit", "5"], ["--length-prior", "other.csv"], ["--known-lengths", *learned]):
+        assert run([*base, *wrong, "--output", str(tmp_path / "e")]) == 2
+    assert run(["simulate", "--decode-values", "1", "--limit", "5", "--output", str(tmp_path / "e")]) == 2
+
+
+def test_a_run_in_which_nobody_arrives_is_no_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fairlane.reference.model.request import Request
+    from fairlane.simulator import workloads
+
+    late = workloads.Workload(
+        name="late", shows="nothing", requests=(Request(id="a", prompt=8, limit=1, arrival_ms=1000),)
+    )
+    monkeypatch.setattr(workloads, "workload", lambda name: late)
+    words = ["simulate", "--decode-values", "1", "--workload", "late", "--output", str(tmp_path / "out")]
+    assert run([*words, "--horizon-ms", "10"]) == 1

@@ -96,7 +96,7 @@ def test_a_real_trace_runs_end_to_end_and_every_token_is_accounted_for(parts: tu
     metrics = measure_run(run)
     shown = metrics.publications
     assert shown.n_finished == len(requests)
-    assert shown.output_tokens == sum(request.limit for request in requests)
+    assert shown.output_tokens == sum(request.output_length or 0 for request in requests)
     assert metrics.prompt_tokens == sum(request.prompt for request in requests)
     assert metrics.prompt_tokens + metrics.padded_prompt_tokens == metrics.offered_prompt_tokens
     # gaps of a request add up from its first output to its last

@@ -37,13 +37,13 @@ def command(
         str | None, typer.Option("--instances", help="Instances of the suite, separated by commas. Default: all.")
     ] = None,
     trace: Annotated[Path | None, typer.Option("--trace", help="A trace instead of a named workload.")] = None,
-    layout: Annotated[
-        str | None, typer.Option("--format", help="azure, mooncake, burstgpt or csv; by its columns without it.")
-    ] = None,
-    time_unit: Annotated[
-        str | None, typer.Option("--time-unit", help="s or ms; needed where the trace's format does not fix it.")
-    ] = None,
-    acceptance: Annotated[str | None, typer.Option("--acceptance", help="Conditional acceptance for a trace.")] = None,
+    layout: Annotated[str | None, typer.Option("--format", help=trace_option.FORMAT_HELP)] = None,
+    time_unit: Annotated[str | None, typer.Option("--time-unit", help=trace_option.UNIT_HELP)] = None,
+    columns: Annotated[str | None, typer.Option("--columns", help=trace_option.COLUMNS_HELP)] = None,
+    acceptance: Annotated[str | None, typer.Option("--acceptance", help=trace_option.ACCEPTANCE_HELP)] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help=trace_option.LIMIT_HELP)] = None,
+    known_lengths: Annotated[bool, typer.Option("--known-lengths", help=trace_option.KNOWN_HELP)] = False,
+    length_prior: Annotated[str | None, typer.Option("--length-prior", help=trace_option.PRIOR_HELP)] = None,
     rows: Annotated[int | None, typer.Option("--rows", min=1, help="Only the first requests to arrive.")] = None,
     workload: Annotated[
         str | None, typer.Option("--workload", help=f"A named workload. Default: {DEFAULT_WORKLOAD}.")
@@ -74,7 +74,16 @@ def command(
         raise InvalidInstance(f"--decode-value is {decode_value!r}; need a value >= 0")
     rules = output.policies_by_name(_listed(policies, "--policies"))
     suite = _suite(_listed(instances, "--instances"))
-    label, requests = _requests(trace, workload, layout, time_unit, acceptance)
+    options = trace_option.TraceOptions(
+        layout=layout,
+        time_unit=time_unit,
+        columns=columns,
+        acceptance=acceptance,
+        limit=limit,
+        known_lengths=known_lengths,
+        length_prior=length_prior,
+    )
+    label, requests, lengths = _requests(trace, workload, options)
     requests = requests if rows is None else sorted(requests, key=lambda r: r.arrival_ms)[:rows]
     graphs = synthetic_catalog() if catalog is None else load_catalog(catalog)
     with output.progress("simulating") as shown:
@@ -86,9 +95,7 @@ def command(
         "--policies": policies,
         "--instances": instances,
         "--trace": None if trace is None else trace.name,
-        "--format": layout,
-        "--time-unit": time_unit,
-        "--acceptance": acceptance,
+        **options.given(),
         "--rows": rows,
         "--workload": workload,
         "--catalog": None if catalog is None else catalog.name,
@@ -102,6 +109,7 @@ def command(
         n_requests=len(requests),
         decode_value=value,
         seed=seed,
+        lengths=lengths,
     )
     if target is not None:
         output.write_json(document, target)
@@ -110,7 +118,7 @@ def command(
     if json:
         output.print_json(document)
     else:
-        _print(regrets, behaviours, suite, f"{label}, {len(requests):,} requests", value, seed)
+        _print(regrets, behaviours, suite, f"{label}, {len(requests):,} requests{_lengths(lengths)}", value, seed)
         for path in (target, gaps):
             if path is not None:
                 typer.echo(f"written to {path}")
@@ -136,21 +144,24 @@ def _suite(wanted: list[str] | None) -> list[Instance]:
 
 
 def _requests(
-    trace: Path | None, workload: str | None, layout: str | None, time_unit: str | None, acceptance: str | None
-) -> tuple[str, Sequence[Request]]:
+    trace: Path | None, workload: str | None, options: trace_option.TraceOptions
+) -> tuple[str, Sequence[Request], str | None]:
     from fairlane.reference.errors import InvalidInstance
 
     if trace is not None:
         if workload is not None:
             raise InvalidInstance("--workload and --trace are both given; need one of them")
-        return trace.stem, trace_option.requests_in(trace, layout, time_unit, acceptance)
-    for option, given in (("--format", layout), ("--time-unit", time_unit), ("--acceptance", acceptance)):
-        if given is not None:
-            raise InvalidInstance(f"{option} is given without --trace; need a trace for it")
+        read = trace_option.requests_in(trace, options)
+        return trace.stem, read.requests, read.lengths
+    options.need_none("--trace")
     from fairlane.simulator.workloads import workload as named
 
     found = named(workload or DEFAULT_WORKLOAD)
-    return found.name, found.requests
+    return found.name, found.requests, None
+
+
+def _lengths(lengths: str | None) -> str:
+    return "" if lengths is None else f", output lengths {lengths}"
 
 
 def _print(

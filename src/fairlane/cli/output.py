@@ -43,8 +43,13 @@ def write_json(document: Mapping[str, object], path: Path) -> None:
 
 
 def command_line(command: str, options: Mapping[str, object]) -> str:
-    """The words that run a command again; options that are None are left out."""
-    given = [word for name, value in options.items() if value is not None for word in (name, str(value))]
+    """The words that run a command again; options that are None are left out, flags stand alone."""
+    given = [
+        word
+        for name, value in options.items()
+        if value is not None
+        for word in ((name,) if value is True else (name, str(value)))
+    ]
     return shlex.join(["fairlane", *command.split(), *given])
 
 

@@ -32,13 +32,13 @@ def command(
         Path | None, typer.Option("--catalog", help="Graph timings instead of the built-in table.")
     ] = None,
     requests: Annotated[Path | None, typer.Option("--requests", help="A trace instead of named workloads.")] = None,
-    layout: Annotated[
-        str | None, typer.Option("--format", help="azure, mooncake, burstgpt or csv; by its columns without it.")
-    ] = None,
-    time_unit: Annotated[
-        str | None, typer.Option("--time-unit", help="s or ms; needed where the trace's format does not fix it.")
-    ] = None,
-    acceptance: Annotated[str | None, typer.Option("--acceptance", help="Conditional acceptance for a trace.")] = None,
+    layout: Annotated[str | None, typer.Option("--format", help=trace_option.FORMAT_HELP)] = None,
+    time_unit: Annotated[str | None, typer.Option("--time-unit", help=trace_option.UNIT_HELP)] = None,
+    columns: Annotated[str | None, typer.Option("--columns", help=trace_option.COLUMNS_HELP)] = None,
+    acceptance: Annotated[str | None, typer.Option("--acceptance", help=trace_option.ACCEPTANCE_HELP)] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help=trace_option.LIMIT_HELP)] = None,
+    known_lengths: Annotated[bool, typer.Option("--known-lengths", help=trace_option.KNOWN_HELP)] = False,
+    length_prior: Annotated[str | None, typer.Option("--length-prior", help=trace_option.PRIOR_HELP)] = None,
     horizon_ms: Annotated[str | None, typer.Option("--horizon-ms", help="No graph starts at or after this.")] = None,
     in_flight: Annotated[
         int, typer.Option("--in-flight", help="1, or 2: the next graph is chosen while one runs, and queued.")
@@ -53,7 +53,7 @@ def command(
 ) -> None:
     """Simulate, and write summary.csv, requests.csv, trace.jsonl and catalog.json into a new directory."""
     from fairlane.pictures.report import picture_files, render_report
-    from fairlane.reference.errors import DataError, InvalidInstance
+    from fairlane.reference.errors import DataError, InvalidInstance, Unsupported
     from fairlane.reference.exact import parse_number
     from fairlane.reference.model.codec import write_text
     from fairlane.simulator import run_files
@@ -63,7 +63,16 @@ def command(
     if any(value < 0 for value in values):
         raise InvalidInstance(f"--decode-values is {decode_values!r}; need values >= 0")
     graphs = _catalog(catalog, mixed=mixed)
-    cases = _cases(requests, workload, layout, time_unit, acceptance)
+    options = trace_option.TraceOptions(
+        layout=layout,
+        time_unit=time_unit,
+        columns=columns,
+        acceptance=acceptance,
+        limit=limit,
+        known_lengths=known_lengths,
+        length_prior=length_prior,
+    )
+    cases = _cases(requests, workload, options)
     rules = output.policies_by_name(policy or ["fixed-value"])
     if target.exists():
         raise DataError(f"{str(target)!r} exists already; need a directory name that is free")
@@ -106,6 +115,8 @@ def command(
 
         write_text("".join(trace_text(entries[0].run)), perfetto)
     _print(entries, target)
+    if not any(entry.metrics.publications.n_requests for entry in entries):
+        raise Unsupported("no request arrived before the horizon, so nothing was simulated; need a later --horizon-ms")
 
 
 def _catalog(path: Path | None, *, mixed: bool) -> Catalog:
@@ -120,21 +131,17 @@ def _catalog(path: Path | None, *, mixed: bool) -> Catalog:
     return synthetic_catalog(mixed=mixed)
 
 
-def _cases(
-    trace: Path | None, names: list[str] | None, layout: str | None, time_unit: str | None, acceptance: str | None
-) -> tuple[Case, ...]:
+def _cases(trace: Path | None, names: list[str] | None, options: trace_option.TraceOptions) -> tuple[Case, ...]:
     from fairlane.reference.errors import InvalidInstance
     from fairlane.simulator.cases import Case, workload_cases
 
     if trace is None:
-        for option, value in (("--format", layout), ("--time-unit", time_unit), ("--acceptance", acceptance)):
-            if value is not None:
-                raise InvalidInstance(f"{option} is given without --requests; need a trace for it")
+        options.need_none("--requests")
         return workload_cases(names or ())
     if names:
         raise InvalidInstance("--workload and --requests are both given; need one of them")
-    requests = tuple(trace_option.requests_in(trace, layout, time_unit, acceptance))
-    return (Case(label=trace.stem, requests=requests),)
+    read = trace_option.requests_in(trace, options)
+    return (Case(label=trace.stem, requests=read.requests, lengths=read.lengths),)
 
 
 def _print(entries: Sequence[MeasuredCase], target: Path) -> None:
@@ -162,6 +169,8 @@ def _print(entries: Sequence[MeasuredCase], target: Path) -> None:
         )
     terminal = output.console()
     terminal.print(table)
+    for lengths in dict.fromkeys(entry.lengths for entry in entries if entry.lengths is not None):
+        terminal.print(f"output lengths: {lengths}", markup=False)
     terminal.print(f"written to {target}: summary.csv, requests.csv, trace.jsonl, catalog.json")
     terminal.print("Left out of the model: cache capacity, admission, restore, host prerequisites, GPU performance.")
 

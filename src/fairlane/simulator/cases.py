@@ -22,17 +22,22 @@ MOST_LAG_REQUESTS = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """Requests to simulate, under a label such as the workload's name."""
+    """Requests to simulate, under a label such as the workload's name.
+
+    ``lengths`` says what the requests of a trace show of their output lengths.
+    """
 
     label: str
     requests: tuple[Request, ...]
+    lengths: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MeasuredCase:
     """One run of a case with its metrics.
 
-    Without ``lag`` no shares are drawn; ``lag_left_out`` then says why, where it was tried.
+    Without ``lag`` no shares are drawn; ``lag_left_out`` then says why, where it was tried. ``lengths`` is the
+    case's.
     """
 
     label: str
@@ -40,6 +45,7 @@ class MeasuredCase:
     metrics: RunMetrics
     lag: ServiceLag | None = None
     lag_left_out: str = ""
+    lengths: str | None = None
 
 
 def workload_cases(names: Sequence[str] = ()) -> tuple[Case, ...]:
@@ -103,13 +109,13 @@ def measure_cases(
                     two_frames=two_frames,
                     launch_gap_ms=launch_gap_ms,
                 )
-                measured.append(_measured(case.label, run))
+                measured.append(_measured(case, run))
                 if on_progress is not None:
                     on_progress(len(measured), total)
     return tuple(measured)
 
 
-def _measured(label: str, run: Run) -> MeasuredCase:
+def _measured(case: Case, run: Run) -> MeasuredCase:
     lag: ServiceLag | None = None
     left_out = ""
     if run.n_requests > MOST_LAG_REQUESTS:
@@ -119,4 +125,6 @@ def _measured(label: str, run: Run) -> MeasuredCase:
             lag = service_lag(run)
         except TooLarge as error:
             left_out = str(error)
-    return MeasuredCase(label=label, run=run, metrics=measure_run(run), lag=lag, lag_left_out=left_out)
+    return MeasuredCase(
+        label=case.label, lengths=case.lengths, run=run, metrics=measure_run(run), lag=lag, lag_left_out=left_out
+    )

@@ -11,7 +11,7 @@ it, gaps and output ages are not and stay "n/a". A request whose output times ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from fairlane.reference.errors import DataError
@@ -77,6 +77,17 @@ LOGS: Mapping[PublicationFormat, LogLayout] = {
 }
 
 
+def log_that_fits(columns: Collection[str]) -> PublicationFormat | None:
+    """The log whose columns these are; None where there is none."""
+    return next((layout for layout, log in LOGS.items() if set(required_columns(log)) <= set(columns)), None)
+
+
+def required_columns(log: LogLayout) -> list[str]:
+    """Columns that a log must have."""
+    some = [] if log.request_id is None else [log.request_id]
+    return [*some, log.arrival, log.first, log.last, log.output]
+
+
 def read_log(text: str, file: str, *, layout: PublicationFormat, ms_per_unit: int | None) -> PublicationTable:
     """The table of a log.
 
@@ -107,9 +118,7 @@ def read_log(text: str, file: str, *, layout: PublicationFormat, ms_per_unit: in
         raise DataError(f"{file}: the format {layout.value} does not fix its time unit; need it stated, s or ms")
     if columns.ms_per_unit not in (None, unit):
         raise DataError(f"{file}: the time unit is ms; the format {layout.value} has its times in s")
-    required = [columns.arrival, columns.first, columns.last, columns.output]
-    if columns.request_id is not None:
-        required.insert(0, columns.request_id)
+    required = required_columns(columns)
     source: Iterator[tuple[int, Mapping[str, object]]] = (
         json_lines(text, file, required=required) if columns.is_json else csv_rows(text, file, required=required)
     )

@@ -79,7 +79,9 @@ def read_ms(value: object, place: Place | str, *, ms_per_unit: int = 1) -> Numbe
     if at < 0:
         raise DataError(f"{place}: found {shown(value)}; need >= 0")
     if at > MAX_MS:
-        raise DataError(f"{place}: found {shown(value)}; need at most 10^15 ms")
+        # today's date in ms is beyond any clock that counts seconds
+        doubt = ", and it is read in s: does it count ms, us or ns?" if ms_per_unit == 1000 else ""
+        raise DataError(f"{place}: found {shown(value)}; need at most 10^15 ms{doubt}")
     return at
 
 
@@ -104,6 +106,28 @@ def read_whole(value: object, place: Place | str, *, minimum: int) -> int:
     if whole < minimum:
         raise DataError(f"{place}: found {shown(value)}; need >= {minimum}")
     return whole
+
+
+def read_output(value: object, place: Place | str) -> int:
+    """Output tokens of a log's answer; 0, nothing or null where it failed or was empty.
+
+    Raises
+    ------
+    DataError
+        No whole number >= 0.
+    """
+    return 0 if value is None or value == "" else read_whole(value, place, minimum=0)
+
+
+def read_prompt(value: object, place: Place | str, *, answered: bool) -> int:
+    """Prompt tokens of a log's request, >= 1; of a failed one they may be missing.
+
+    Raises
+    ------
+    DataError
+        No such number.
+    """
+    return read_whole(value, place, minimum=1) if answered else read_output(value, place)
 
 
 def read_id(value: object, place: Place | str, seen: dict[str, int], row: int) -> str:

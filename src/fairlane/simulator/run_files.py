@@ -43,7 +43,8 @@ def summary_rows(entries: Sequence[MeasuredCase]) -> list[dict[str, object]]:
     for entry in entries:
         figures = run_metrics_to_json(entry.metrics, entry.lag)
         flat = {k: v for k, v in figures.items() if not isinstance(v, (list, Mapping))}
-        rows.append(case_columns(entry) | flat)
+        shown = {} if entry.lengths is None else {"output_lengths": entry.lengths}
+        rows.append(case_columns(entry) | shown | flat)
     return rows
 
 
@@ -61,6 +62,7 @@ def request_rows(entries: Sequence[MeasuredCase]) -> Iterator[dict[str, object]]
                 "arrival_ms": float(request.arrival_ms),
                 "prompt": request.prompt,
                 "limit": request.limit,
+                "weight": show(request.weight),
                 "status": Status(int(run.status[i])).name.lower(),
                 "rejected_because": reasons.get(i),
                 "starved": bool(entry.metrics.starved[arrived[i]]) if i in arrived else None,

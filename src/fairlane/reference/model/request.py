@@ -14,6 +14,12 @@ LengthPrior = tuple[tuple[int, Fraction], ...]
 PRIOR_TOLERANCE = Fraction(1, 10**12)
 
 
+class _ReadPrior(tuple[tuple[int, Fraction], ...]):
+    """A prior that was checked: thousands of requests of a trace share one of hundreds of lengths."""
+
+    __slots__ = ()
+
+
 def read_prior(
     prior: Mapping[int, Real | str] | Mapping[str, Real | str] | Iterable[tuple[int, Real | str]],
     where: str,
@@ -37,6 +43,8 @@ def read_prior(
     InvalidInstance
         A key that is no plain integer >= 1, a probability <= 0, or a sum that is not 1.
     """
+    if isinstance(prior, _ReadPrior):
+        return prior
     pairs = tuple(prior.items()) if isinstance(prior, Mapping) else tuple(prior)
     if not pairs:
         raise InvalidInstance(f"{where} is empty; need at least one length")
@@ -63,7 +71,7 @@ def read_prior(
             near = f" (about {float(total):.17g})" if total.denominator > 10**6 else ""
             raise InvalidInstance(f"{where} sums to {show(total)}{near}; need a sum of 1")
         read = {n: p / total for n, p in read.items()}
-    return tuple(sorted(read.items()))
+    return _ReadPrior(sorted(read.items()))
 
 
 @dataclass(frozen=True, slots=True, init=False)

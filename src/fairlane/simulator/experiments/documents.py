@@ -23,8 +23,12 @@ def regret_document(
     n_requests: int,
     decode_value: Fraction,
     seed: int,
+    lengths: str | None = None,
 ) -> dict[str, object]:
-    """One row a policy: its regret, exact and in decimals, beside its figures on the workload; null is "n/a"."""
+    """One row a policy: its regret, exact and in decimals, beside its figures on the workload; null is "n/a".
+
+    ``lengths`` says what a trace's requests show of their output lengths.
+    """
     rows = [
         {
             **regret_row(regret),
@@ -40,6 +44,7 @@ def regret_document(
         "schema": SCHEMA,
         "command": command,
         "n_requests": n_requests,
+        **({} if lengths is None else {"output_lengths": lengths}),
         "percentile_method": "linear",
         "rows": rows,
     }

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from fairlane.reference.errors import DataError
 from fairlane.reference.exact import found
-from fairlane.simulator.rows import Place, csv_rows, read_whole
+from fairlane.simulator.rows import Place, csv_rows, read_output, read_prompt
 from fairlane.simulator.traces.trace import TraceRow
 
 COLUMNS = ("TIMESTAMP", "ContextTokens", "GeneratedTokens")
@@ -53,11 +53,12 @@ def read_rows(text: str, file: str, ms_per_unit: int | None) -> Iterator[TraceRo
         zoned = zone is not None
         seconds = days * 86400 + int(match[2]) * 3600 + int(match[3]) * 60 + int(match[4]) - _offset_s(zone)
         ns = seconds * NS_PER_S + int((match[5] or "0").ljust(9, "0"))
+        output = read_output(value["GeneratedTokens"], Place(file, row, "GeneratedTokens"))
         yield TraceRow(
             str(row),
             Decimal(ns) / NS_PER_MS,
-            read_whole(value["ContextTokens"], Place(file, row, "ContextTokens"), minimum=1),
-            read_whole(value["GeneratedTokens"], Place(file, row, "GeneratedTokens"), minimum=1),
+            read_prompt(value["ContextTokens"], Place(file, row, "ContextTokens"), answered=output > 0),
+            output,
         )
 
 

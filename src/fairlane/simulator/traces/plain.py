@@ -1,24 +1,33 @@
-"""A plain CSV of requests: an arrival column, ``prompt`` and ``output``, and if wanted ``id``.
+"""A plain table of requests: an arrival, ``prompt`` and ``output``, and if wanted ``id``, ``limit`` and more.
 
 The arrival stands in ``arrival_ms``, in ``arrival_s``, or in ``arrival`` with its unit stated. A ``prompt`` of 0 is a
-request that arrives decoding. Without ``id`` the row number is the id. Other columns are not read.
+request that arrives decoding. Without ``id`` the row number is the id. ``limit`` is the explicit output limit,
+``weight`` the request's weight, ``acceptance`` its conditional acceptance by draft position, as in ``0.7 0.5 0.3``; an
+empty cell of these says nothing.
+
+With columns mapped by the user the same is read from a log of another system, CSV or JSON lines; there an output that
+is empty or 0 is a failed answer, where in a plain table it is an error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from fractions import Fraction
 
-from fairlane.reference.errors import DataError
-from fairlane.simulator.rows import Place, csv_rows, read_id, read_ms, read_whole
+from fairlane.reference.errors import DataError, InvalidInstance
+from fairlane.reference.exact import as_fraction, show
+from fairlane.simulator.rows import Place, csv_rows, json_lines, read_id, read_ms, read_whole, shown
+from fairlane.simulator.traces.column_names import NEEDED, ROLES, is_json_lines
 from fairlane.simulator.traces.trace import TraceRow
 
 COLUMNS = ("prompt", "output")
 ARRIVALS = {"arrival_ms": 1, "arrival_s": 1000, "arrival": None}
+OPTIONAL = ("id", "limit", "weight", "acceptance")
 
 
 def read_rows(text: str, file: str, ms_per_unit: int | None) -> Iterator[TraceRow]:
-    """Rows of a text.
+    """Rows of a text under the names above.
 
     Raises
     ------
@@ -26,17 +35,93 @@ def read_rows(text: str, file: str, ms_per_unit: int | None) -> Iterator[TraceRo
         A bad row, with its number, column and what was found; an arrival without a unit, or with two.
     """
     column = unit = None
+    names = {role: role for role in ROLES}
     seen: dict[str, int] = {}
     for row, value in csv_rows(text, file, required=COLUMNS):
         if column is None or unit is None:
             column, unit = _arrival(value, file, ms_per_unit)
-        place = Place(file, row, "id")
-        yield TraceRow(
-            read_id(value["id"], place, seen, row) if "id" in value else str(row),
-            Decimal(read_ms(value[column], Place(file, row, column), ms_per_unit=unit)),
-            read_whole(value["prompt"], Place(file, row, "prompt"), minimum=0),
-            read_whole(value["output"], Place(file, row, "output"), minimum=1),
-        )
+            names["arrival"] = column
+        yield _row(value, names, Place(file, row), unit, seen, least_output=1)
+
+
+def read_mapped(text: str, file: str, ms_per_unit: int | None, mapping: Mapping[str, str]) -> Iterator[TraceRow]:
+    """Rows of a text under the user's names, see :func:`~fairlane.simulator.traces.column_names.read_mapping`.
+
+    Raises
+    ------
+    DataError
+        As :func:`read_rows`.
+    """
+    arrival = mapping["arrival"]
+    unit = ARRIVALS.get(arrival) if ms_per_unit is None else ms_per_unit
+    if unit is None:
+        raise DataError(f"{file}: column {arrival} does not say its time unit; need it stated, s or ms")
+    required = [mapping[role] for role in NEEDED]
+    source: Iterator[tuple[int, Mapping[str, object]]] = (
+        json_lines(text, file, required=required) if is_json_lines(text) else csv_rows(text, file, required=required)
+    )
+    seen: dict[str, int] = {}
+    for row, value in source:
+        if row == 1:
+            for role, column in mapping.items():
+                if column not in value:
+                    raise DataError(f"{file}: column {column}, mapped to {role}, is missing; need it")
+        yield _row(value, mapping, Place(file, row), unit, seen, least_output=0)
+
+
+def _row(
+    value: Mapping[str, object],
+    names: Mapping[str, str],
+    at: Place,
+    unit: int,
+    seen: dict[str, int],
+    *,
+    least_output: int,
+) -> TraceRow:
+    def place(role: str) -> Place:
+        return at._replace(column=names[role])
+
+    def given(role: str) -> object:
+        """What stands in a column that may be absent or empty."""
+        found = value.get(names[role]) if role in names else None
+        return None if found == "" else found
+
+    output = value[names["output"]]
+    has_id = "id" in names and names["id"] in value
+    limit, weight, acceptance = given("limit"), given("weight"), given("acceptance")
+    return TraceRow(
+        read_id(value[names["id"]], place("id"), seen, at.row) if has_id else str(at.row),
+        Decimal(read_ms(value[names["arrival"]], place("arrival"), ms_per_unit=unit)),
+        read_whole(value[names["prompt"]], place("prompt"), minimum=0),
+        0 if output in (None, "") and not least_output else read_whole(output, place("output"), minimum=least_output),
+        None if limit is None else read_whole(limit, place("limit"), minimum=1),
+        None if weight is None else _weight(weight, place("weight")),
+        None if acceptance is None else _acceptance(acceptance, place("acceptance")),
+    )
+
+
+def _number(value: object, place: Place) -> Fraction:
+    try:
+        return as_fraction(value, "number")
+    except InvalidInstance:
+        raise DataError(f"{place}: found {shown(value)}; need a finite number") from None
+
+
+def _weight(value: object, place: Place) -> Fraction:
+    weight = _number(value, place)
+    if weight <= 0:
+        raise DataError(f"{place}: found {shown(value)}; need > 0")
+    return weight
+
+
+def _acceptance(value: object, place: Place) -> tuple[Fraction, ...]:
+    """Chances by draft position: one number, several in one text, or a JSON list."""
+    parts = value.replace(";", " ").replace(",", " ").split() if isinstance(value, str) else value
+    chances = tuple(_number(part, place) for part in (parts if isinstance(parts, list) else [parts]))
+    for chance in chances:
+        if not 0 <= chance <= 1:
+            raise DataError(f"{place}: found {show(chance)}; need probabilities in [0, 1]")
+    return chances
 
 
 def _arrival(value: object, file: str, stated: int | None) -> tuple[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -10,17 +10,22 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from fairlane.reference.errors import DataError, InvalidInstance
-from fairlane.reference.exact import Real, as_fraction, found, show
-from fairlane.reference.model.request import Request
+from fairlane.reference.exact import found
 
 
 class TraceRow(NamedTuple):
-    """One request of a trace; ``prompt_tokens`` 0 only where it arrives decoding."""
+    """One request of a trace; ``prompt_tokens`` 0 only where it arrives decoding.
+
+    ``limit``, ``weight`` and ``acceptance`` are None where the file does not give them.
+    """
 
     request_id: str
     arrival_ms: Decimal
     prompt_tokens: int
     output_tokens: int
+    limit: int | None = None
+    weight: Fraction | None = None
+    acceptance: tuple[Fraction, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,96 +35,84 @@ class Trace:
     Attributes
     ----------
     rows : tuple of TraceRow
-        Exact arrivals, never decreasing.
+        Exact arrivals, never decreasing, the first at 0.
     n_moved : int
         Rows of the file that stood after a later arrival.
+    n_unanswered : int
+        Rows of failed or empty answers, which have no output and are not among ``rows``.
+    origin_ms : Decimal
+        What the file's clock showed at the first arrival, milliseconds.
+    notes : tuple of str
+        How the file was read.
     warnings : tuple of str
-        What the user should know about the file.
+        What may be wrong with it.
     """
 
     rows: tuple[TraceRow, ...]
     n_moved: int = 0
+    n_unanswered: int = 0
+    origin_ms: Decimal = Decimal(0)
+    notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.rows)
 
 
-def trace_of(rows: Iterable[TraceRow], file: str, *, from_zero: bool = False) -> Trace:
+def trace_of(rows: Iterable[TraceRow], file: str) -> Trace:
     """A trace from the rows of a file.
 
     Parameters
     ----------
     rows : iterable of TraceRow
-        In the order of the file.
+        In the order of the file; a failed or empty answer has 0 output tokens.
     file : str
         Named in errors and warnings.
-    from_zero : bool
-        Count time from the first arrival: for clocks that show a date.
 
     Returns
     -------
     Trace
-        Stably sorted by arrival, with a warning that counts the rows that moved.
+        Stably sorted by arrival and counted from the first one, with warnings that count what moved and what has no
+        output.
 
     Raises
     ------
     DataError
-        No row.
+        No row with an output.
     """
-    kept = list(rows)
-    if not kept:
+    read = list(rows)
+    if not read:
         raise DataError(f"{file}: found no data row; need at least one request")
-    arrivals = [row.arrival_ms for row in kept]
-    moved = [i for i, (at, seen) in enumerate(zip(arrivals, accumulate(arrivals, max), strict=True), 1) if at < seen]
+    unanswered = [i for i, row in enumerate(read, 1) if not row.output_tokens]
+    kept = [row for row in read if row.output_tokens] if unanswered else read
+    if not kept:
+        raise DataError(f"{file}: all {len(read)} rows are without output; need at least one answered request")
     warnings: list[str] = []
-    if moved:
-        kept.sort(key=lambda row: row.arrival_ms)
-        rows_word = "row arrives" if len(moved) == 1 else "rows arrive"
+    if unanswered:
+        what = "row is a failed or empty answer" if len(unanswered) == 1 else "rows are failed or empty answers"
         warnings.append(
-            f"{file}: {len(moved)} {rows_word} before an earlier row (the first is row {moved[0]}); "
+            f"{file}: {len(unanswered)} {what} without output (the first is row {unanswered[0]}) and left out; "
+            f"{len(kept)} requests remain"
+        )
+    arrivals = [row.arrival_ms for row in kept]
+    moved = [i for i, (at, seen) in enumerate(zip(arrivals, accumulate(arrivals, max), strict=True)) if at < seen]
+    if moved:
+        rows_word = "row arrives" if len(moved) == 1 else "rows arrive"
+        first = next(i for i, row in enumerate(read, 1) if row is kept[moved[0]])
+        kept = sorted(kept, key=lambda row: row.arrival_ms)
+        warnings.append(
+            f"{file}: {len(moved)} {rows_word} before an earlier row (the first is row {first}); "
             "sorted by arrival, equal arrivals in the order of the file"
         )
-    if from_zero:
-        origin = kept[0].arrival_ms
-        kept = [TraceRow(name, at - origin, prompt, output) for name, at, prompt, output in kept]
-    return Trace(rows=tuple(kept), n_moved=len(moved), warnings=tuple(warnings))
-
-
-def requests_of(trace: Trace, *, acceptance: Sequence[Real | str] = ()) -> tuple[Request, ...]:
-    """The requests that a simulation takes.
-
-    Parameters
-    ----------
-    trace : Trace
-        A row's output is the request's hidden length and its limit.
-    acceptance : sequence of numbers
-        Conditional acceptance by draft position, the same for all; a trace does not record it.
-
-    Returns
-    -------
-    tuple of Request
-        In the order of the trace.
-
-    Raises
-    ------
-    InvalidInstance
-        An acceptance outside [0, 1].
-    """
-    shared = tuple(as_fraction(q, f"acceptance[{j}]") for j, q in enumerate(acceptance))
-    for j, q in enumerate(shared):
-        if not 0 <= q <= 1:
-            raise InvalidInstance(f"acceptance[{j}] is {show(q)}; need a probability in [0, 1]")
-    return tuple(
-        Request(
-            id=row.request_id,
-            prompt=row.prompt_tokens,
-            limit=row.output_tokens,
-            output_length=row.output_tokens,
-            arrival_ms=Fraction(row.arrival_ms),
-            acceptance=shared,
-        )
-        for row in trace.rows
+    origin = kept[0].arrival_ms
+    if origin:
+        kept = [row._replace(arrival_ms=row.arrival_ms - origin) for row in kept]
+    return Trace(
+        rows=tuple(kept),
+        n_moved=len(moved),
+        n_unanswered=len(unanswered),
+        origin_ms=origin,
+        warnings=tuple(warnings),
     )
 
 
@@ -152,4 +145,4 @@ def repeated(trace: Trace, times: int) -> Trace:
         for k in range(times)
         for row in trace.rows
     ]
-    return Trace(rows=tuple(copies), n_moved=trace.n_moved, warnings=trace.warnings)
+    return Trace(rows=tuple(copies), n_moved=trace.n_moved, notes=trace.notes, warnings=trace.warnings)
