@@ -150,11 +150,11 @@ def test_options_of_lengths_are_named_in_the_output(tmp_path: Path, capsys: pyte
 
 def test_a_run_in_which_nobody_arrives_is_no_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from fairlane.reference.model.request import Request
-    from fairlane.simulator import workloads
+    from fairlane.simulator import cases, workloads
 
     late = workloads.Workload(
         name="late", shows="nothing", requests=(Request(id="a", prompt=8, limit=1, arrival_ms=1000),)
     )
-    monkeypatch.setattr(workloads, "workload", lambda name: late)
+    monkeypatch.setattr(cases, "workload", lambda name: late)
     words = ["simulate", "--decode-values", "1", "--workload", "late", "--output", str(tmp_path / "out")]
     assert run([*words, "--horizon-ms", "10"]) == 1

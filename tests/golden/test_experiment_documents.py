@@ -11,7 +11,7 @@ DATA = Path(__file__).parents[2] / "docs" / "notes" / "data"
 
 SHAPES = {
     "policies-on-a-trace.json": (
-        "experiment schema command n_requests percentile_method rows",
+        "experiment schema command n_requests output_lengths percentile_method rows",
         "policy instances optimal_on mean_gap mean_gap_decimal largest_gap largest_gap_decimal worst failure finished "
         "ttft_p50_ms ttft_p99_ms tpot_p50_ms tpot_p99_ms longest_gap_ms age_area_ms2 open_stalls useful_tokens_per_ms "
         "starved jain_index refusal workload decode_value seed",

@@ -111,7 +111,7 @@ def test_failed_and_empty_answers_are_counted_and_left_out() -> None:
     assert "2 rows are failed or empty answers without output (the first is row 2)" in trace.warnings[0]
     null = chats("0", "1").replace('"output_length": 2', '"output_length": null', 1)
     # the clock starts with the first request that is simulated
-    assert (arrivals(read_trace(null, "t")), read_trace(null, "t").n_unanswered) == ([0], 1)
+    assert (arrivals(read_trace(null, "t")), read_trace(null, "t").n_unanswered) == ([Fraction(0)], 1)
     with pytest.raises(DataError, match="all 1 rows are without output"):
         read_trace(BURST + "5,m,472,0,472,x\n", "t")
 
@@ -133,7 +133,7 @@ def test_mapped_columns_of_json_lines_need_their_unit_too() -> None:
     with pytest.raises(DataError, match="column t does not say its time unit"):
         read_trace(text, "t", columns=mapping)
     trace = read_trace(text, "t", columns=mapping, ms_per_unit=1000)
-    assert (arrivals(trace), trace.n_unanswered) == ([0, 3500], 1)
+    assert (arrivals(trace), trace.n_unanswered) == ([Fraction(0), Fraction(3500)], 1)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_limit_weight_and_acceptance_of_a_table_are_used_and_other_columns_repor
     assert any("columns not read: 'who'" in note for note in trace.notes)
     first, second = requests_of(trace)
     assert (first.limit, first.weight, first.acceptance) == (64, Fraction(5, 2), (Fraction(7, 10), Fraction(1, 2)))
-    assert (second.limit, second.weight, second.acceptance) == (4096, 1, ())
+    assert (second.limit, second.weight, second.acceptance) == (4096, Fraction(1), ())
     with pytest.raises(InvalidInstance, match="acceptance is given for all requests, and the trace has a column"):
         requests_of(trace, acceptance=["1/2"])
 
@@ -226,3 +226,22 @@ def test_a_prior_is_learned_on_one_part_and_believed_on_another() -> None:
     assert (request.length_prior, request.output_length, request.limit) == (learned.prior, 7, 4096)
     with pytest.raises(InvalidInstance, match="beside known lengths"):
         ShownLengths(known=True, prior=learned.prior)
+
+
+def test_hidden_lengths_change_schedules_where_drafts_are_accepted_and_not_where_none_are() -> None:
+    # one token a row: no limit cuts it, so its expected service is the same; with drafts a near end cuts the burst
+    text = "arrival_ms,prompt,output\n" + "".join(f"{5 * k},{100 + 37 * k},{3 + k % 5}\n" for k in range(12))
+    trace = read_trace(text, "t")
+    same = {}
+    for acceptance in ((), ("9/10", "9/10", "9/10")):
+        launches = [
+            simulate(
+                requests_of(trace, acceptance=acceptance, lengths=lengths),
+                synthetic_catalog(),
+                load_policy("fixed-value"),
+                decode_value=64,
+            ).graph.tolist()
+            for lengths in (ShownLengths(), ShownLengths(known=True))
+        ]
+        same[acceptance] = launches[0] == launches[1]
+    assert list(same.values()) == [True, False]

@@ -178,7 +178,7 @@ def test_an_unknown_header_is_refused() -> None:
 def test_requests_carry_the_trace_and_one_acceptance_for_all() -> None:
     trace = read_trace(PLAIN + "a,0.1,10,3\nb,2,0,1\n", "t")
     first, second = requests_of(trace, acceptance=["0.7", "1/2"])
-    assert (first.id, first.arrival_ms, first.prompt, first.output_length) == ("a", 0, 10, 3)
+    assert (first.id, first.arrival_ms, first.prompt, first.output_length) == ("a", Fraction(0), 10, 3)
     # 2 - 1/10
     assert second.arrival_ms == Fraction(19, 10)
     assert first.acceptance == second.acceptance == (Fraction(7, 10), Fraction(1, 2))

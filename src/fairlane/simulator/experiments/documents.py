@@ -44,7 +44,7 @@ def regret_document(
         "schema": SCHEMA,
         "command": command,
         "n_requests": n_requests,
-        **({} if lengths is None else {"output_lengths": lengths}),
+        "output_lengths": lengths,
         "percentile_method": "linear",
         "rows": rows,
     }
