@@ -96,7 +96,7 @@ def test_names_that_look_like_markup_or_mathematics_are_shown_as_they_are(
         (ACTIONS, ("--tolerance", "nan"), 2, "tolerance is nan"),
         (ACTIONS, ("--tolerance", "x"), 2, "--tolerance"),
         (ACTIONS, ("--method", "simplex"), 2, "method is 'simplex'"),
-        (ACTIONS, ("--plot", "shares.txt"), 2, ".png, .svg or .pdf"),
+        (ACTIONS, ("--plot", "shares.txt"), 2, ".svg, .png, .pdf"),
         (ACTIONS, ("--plot", "nowhere/shares.png"), 2, "cannot be written"),
         (ACTIONS, ("--tolerance", "1e-30"), 1, "need >= 1e-13"),
         (STREAMS, ("--method", "water-filling"), 1, "needs one graph"),

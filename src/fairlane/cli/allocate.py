@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fairlane.cli import output
+from fairlane.cli.targets import picture_target
+from fairlane.pictures.picture_file import save_figure
+from fairlane.reference.errors import Unsupported
 
 if TYPE_CHECKING:
     from fairlane.reference.allocation import Allocation
@@ -27,7 +30,8 @@ def command(
         ),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", help="Draw shares, rates and region to .png, .svg or .pdf.")
+        Path | None,
+        typer.Option("--plot", help="Draw shares, rates and region to .png, .svg or .pdf.", callback=picture_target),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
@@ -39,10 +43,7 @@ def command(
     """
     from fairlane.reference.allocation import ToleranceTooSmall, fair_allocation, fair_allocation_graphs
     from fairlane.reference.allocation.problem_file import load_allocation_problem
-    from fairlane.reference.errors import DataError, Unsupported
 
-    if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise DataError(f"--plot is {str(plot)!r}; need a name that ends in .png, .svg or .pdf")
     loaded = load_allocation_problem(problem)
     found: Allocation
     try:
@@ -129,21 +130,6 @@ def _print(loaded: AllocationProblem, found: Allocation) -> None:
 
 
 def _draw(loaded: AllocationProblem, found: Allocation, path: Path) -> None:
-    import os
-    import warnings
+    from fairlane.pictures.allocation_picture import draw_allocation
 
-    from fairlane.reference.allocation.picture import draw_allocation
-    from fairlane.reference.errors import DataError
-
-    figure = draw_allocation(found, request_names=loaded.ids, action_names=_names(loaded))
-    temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
-    try:
-        with warnings.catch_warnings():
-            # a letter that the font lacks is drawn as a box
-            warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-            figure.savefig(temporary, dpi=150)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise DataError(f"{str(path)!r} cannot be written: {error.strerror or error}") from None
-    finally:
-        temporary.unlink(missing_ok=True)
+    save_figure(draw_allocation(found, request_names=loaded.ids, action_names=_names(loaded)), path)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairlane.cli import output
+from fairlane.cli import choices, output
+from fairlane.cli.targets import file_target
+from fairlane.reference.errors import InvalidInstance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,11 +26,11 @@ def command(
         str | None, typer.Option("--systems", help="Names of systems, separated by commas. Default: all.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-    target: Annotated[Path | None, typer.Option("--output", help="Also write the JSON document here.")] = None,
+    target: Annotated[
+        Path | None, typer.Option("--output", help="Also write the JSON document here.", callback=file_target)
+    ] = None,
 ) -> None:
     """Reward rate of `ongoing` against the exact long-run optimum, and its F against the fair allocation."""
-    from fairlane.cli import choices
-    from fairlane.reference.errors import InvalidInstance
     from fairlane.reference.exact import parse_number
     from fairlane.simulator.experiments import closed_systems, ongoing_distance
     from fairlane.simulator.experiments.documents import ongoing_document

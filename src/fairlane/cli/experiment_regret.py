@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fairlane.cli import output, trace_option
+from fairlane.cli.targets import file_target
+from fairlane.reference.atomic_write import write_text
+from fairlane.reference.errors import InvalidInstance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,18 +56,19 @@ def command(
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of every draw.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-    target: Annotated[Path | None, typer.Option("--output", help="Also write the JSON document here.")] = None,
+    target: Annotated[
+        Path | None, typer.Option("--output", help="Also write the JSON document here.", callback=file_target)
+    ] = None,
     gaps: Annotated[
-        Path | None, typer.Option("--gaps", help="Also write every exact gap here, as CSV.", show_default=False)
+        Path | None, typer.Option("--gaps", help="Also write every exact gap here, as CSV.", callback=file_target)
     ] = None,
 ) -> None:
     """Exact regret on small solved instances beside figures of one long run, policy by policy.
 
     An instance is small enough to solve, a workload is long enough to starve somebody: the two need not agree.
     """
-    from fairlane.reference.errors import InvalidInstance
     from fairlane.reference.exact import parse_number
-    from fairlane.reference.model.codec import load_catalog, write_text
+    from fairlane.reference.model.codec import load_catalog
     from fairlane.simulator.experiments import suite_regret, trace_behaviour
     from fairlane.simulator.experiments.documents import gaps_table, regret_document
     from fairlane.simulator.timing_tables import synthetic_catalog
@@ -127,8 +131,6 @@ def command(
 
 
 def _listed(text: str | None, option: str) -> list[str] | None:
-    from fairlane.reference.errors import InvalidInstance
-
     if text is None:
         return None
     names = [name.strip() for name in text.split(",")]
@@ -146,8 +148,6 @@ def _suite(wanted: list[str] | None) -> list[Instance]:
 def _requests(
     trace: Path | None, workload: str | None, options: trace_option.TraceOptions
 ) -> tuple[str, Sequence[Request], str | None]:
-    from fairlane.reference.errors import InvalidInstance
-
     if trace is not None:
         if workload is not None:
             raise InvalidInstance("--workload and --trace are both given; need one of them")

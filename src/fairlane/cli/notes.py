@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fairlane.cli import output
+from fairlane.cli.targets import folder_target
 
 if TYPE_CHECKING:
     from fairlane.proofs.claims.checking import Report, Run
@@ -73,7 +74,9 @@ def status(path: PathArgument = None, json: JsonOption = False) -> None:
 
 def build(
     path: PathArgument = None,
-    folder: Annotated[Path, typer.Option("--output", help="A folder that does not exist yet.")] = Path("notes-site"),
+    folder: Annotated[
+        Path, typer.Option("--output", help="A folder that does not exist yet.", callback=folder_target)
+    ] = Path("notes-site"),
     jobs: JobsOption = 2,
     limit: LimitOption = TIME_LIMIT_S,
 ) -> None:

@@ -14,6 +14,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fairlane.cli.targets import folder_target
+from fairlane.reference.atomic_write import write_text
 from fairlane.reference.errors import DataError
 from fairlane.reference.exact import decimal_of, show
 
@@ -37,8 +39,6 @@ def write_json(document: Mapping[str, object], path: Path) -> None:
     DataError
         The place cannot be written.
     """
-    from fairlane.reference.model.codec import write_text
-
     write_text(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n", path)
 
 
@@ -173,9 +173,8 @@ def new_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
         The name is taken, or the place cannot be written.
     """
     target = Path(path)
-    if target.exists() or target.is_symlink():
-        raise DataError(f"{str(path)!r} exists already; need a directory name that is free")
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+    folder_target(target)
+    temporary = target.with_name(f".{os.urandom(8).hex()}.part")
     try:
         temporary.mkdir(parents=True)
     except (OSError, ValueError) as error:

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fairlane.cli import choices, output, trace_option
+from fairlane.cli.targets import file_target, folder_target
+from fairlane.reference.atomic_write import write_text
+from fairlane.reference.errors import InvalidInstance, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +23,9 @@ MOST_GAP_MS = 10**15
 
 def command(
     decode_values: Annotated[str, typer.Option("--decode-values", help="Values of an output token, as in 1,16,64.")],
-    target: Annotated[Path, typer.Option("--output", help="A directory to make; it must not exist.")],
+    target: Annotated[
+        Path, typer.Option("--output", help="A directory to make; it must not exist.", callback=folder_target)
+    ],
     mixed: Annotated[bool, typer.Option("--mixed", help="The built-in table with mixed graphs.")] = False,
     workload: Annotated[
         list[str] | None, typer.Option("--workload", help="A named workload; repeat for more. Default: all sixteen.")
@@ -53,12 +58,14 @@ def command(
 ) -> None:
     """Simulate, and write summary.csv, requests.csv, trace.jsonl and catalog.json into a new directory."""
     from fairlane.pictures.report import picture_files, render_report
-    from fairlane.reference.errors import DataError, InvalidInstance, Unsupported
     from fairlane.reference.exact import parse_number
-    from fairlane.reference.model.codec import write_text
     from fairlane.simulator import run_files
     from fairlane.simulator.cases import measure_cases
 
+    for file in (html, perfetto):
+        # what goes into the new directory is checked by making it
+        if file is not None and file.absolute().parent != target.absolute():
+            file_target(file)
     values = [parse_number(text, "--decode-values") for text in decode_values.split(",")]
     if any(value < 0 for value in values):
         raise InvalidInstance(f"--decode-values is {decode_values!r}; need values >= 0")
@@ -74,8 +81,6 @@ def command(
     )
     cases = _cases(requests, workload, options)
     rules = output.policies_by_name(policy or ["fixed-value"])
-    if target.exists():
-        raise DataError(f"{str(target)!r} exists already; need a directory name that is free")
     if in_flight not in (1, 2):
         raise InvalidInstance(f"--in-flight is {in_flight}; need 1 or 2")
     gap = parse_number(launch_gap_ms, "--launch-gap-ms")
@@ -120,7 +125,6 @@ def command(
 
 
 def _catalog(path: Path | None, *, mixed: bool) -> Catalog:
-    from fairlane.reference.errors import InvalidInstance
     from fairlane.reference.model.codec import load_catalog
     from fairlane.simulator.timing_tables import synthetic_catalog
 
@@ -132,7 +136,6 @@ def _catalog(path: Path | None, *, mixed: bool) -> Catalog:
 
 
 def _cases(trace: Path | None, names: list[str] | None, options: trace_option.TraceOptions) -> tuple[Case, ...]:
-    from fairlane.reference.errors import InvalidInstance
     from fairlane.simulator.cases import Case, workload_cases
 
     if trace is None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fairlane.cli import output
+from fairlane.cli.targets import file_target
 from fairlane.reference.errors import InvalidInstance
 
 if TYPE_CHECKING:
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 def command(
     instance: Annotated[Path, typer.Argument(help="An instance file, or a model in DRN format (*.drn).")],
     worst: Annotated[bool, typer.Option("--worst", help="The worst value over all policies instead.")] = False,
-    certificate: Annotated[Path | None, typer.Option("--certificate", help="Write the certificate here.")] = None,
+    certificate: Annotated[
+        Path | None, typer.Option("--certificate", help="Write the certificate here.", callback=file_target)
+    ] = None,
     average: Annotated[
         bool, typer.Option("--average", help="Of a model: the best long-run average a step, not the best total.")
     ] = False,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fairlane.cli import output
+from fairlane.cli.targets import file_target
 from fairlane.cli.workers import executor
 
 if TYPE_CHECKING:
@@ -46,7 +47,9 @@ def command(
     ] = None,
     inexact: Annotated[bool, typer.Option("--inexact", help="Take priors that sum to 1 within 1e-12.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-    html: Annotated[Path | None, typer.Option("--html", help="Write a report with timelines here.")] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write a report with timelines here.", callback=file_target)
+    ] = None,
 ) -> None:
     """Exact value of policies beside the exact optimum, and the first decision that loses.
 

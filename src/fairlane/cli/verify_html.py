@@ -12,8 +12,8 @@ from fairlane.oracle.policy_value.likely_run import RunBlock, optimal_run, polic
 from fairlane.oracle.policy_value.verify import VerifyRow
 from fairlane.oracle.solve import solve
 from fairlane.pictures.timeline import Block, Lane, LaneKind, Panel, Row, draw_timelines
+from fairlane.reference.atomic_write import write_text
 from fairlane.reference.exact import show
-from fairlane.reference.model.codec import write_text
 from fairlane.reference.model.instance import Instance
 from fairlane.reference.model.policy import Policy
 

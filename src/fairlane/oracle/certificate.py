@@ -9,10 +9,11 @@ from typing import Protocol
 
 from fairlane.oracle.policy_value.evaluate import OptimalValues
 from fairlane.oracle.rational.plain import Sense
+from fairlane.reference.atomic_write import PathLike, write_text
 from fairlane.reference.checker.certificate_check import SCHEMA, Checked, check_certificate, fingerprint
 from fairlane.reference.errors import TooLarge
 from fairlane.reference.exact import show
-from fairlane.reference.model.codec import PathLike, parse_json, write_text
+from fairlane.reference.model.codec import parse_json
 from fairlane.reference.model.instance import Instance
 from fairlane.reference.model.state import State, initial_state
 

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import unicodedata
-import warnings
 from fractions import Fraction
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairlane.oracle.policy_value.decision_graph import ChoiceNode, DecisionGraph, Kind, StateNode
 from fairlane.pictures.layered_layout import Layout, layered
-from fairlane.reference.errors import DataError
 from fairlane.reference.exact import decimal_of, show
-from fairlane.reference.model.codec import PathLike
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-ENDINGS = (".svg", ".png", ".pdf")
 
 INK = "#1a1a1a"
 PALE = "#a9adb3"
@@ -92,45 +86,6 @@ def draw_decision_graph(graph: DecisionGraph) -> Figure:
     _draw_head(axes, graph, left + MARGIN, low - MARGIN - head + 0.3)
     _draw_legend(axes, graph, left + MARGIN, high + MARGIN + foot - 0.28)
     return figure
-
-
-def save_decision_graph(graph: DecisionGraph, path: PathLike) -> None:
-    """Draw to a file, whole or not at all; the same graph gives the same bytes.
-
-    Raises
-    ------
-    DataError
-        The name has no ending of a picture, or the place cannot be written.
-    """
-    import matplotlib
-
-    target = Path(path)
-    check_ending(target)
-    figure = draw_decision_graph(graph)
-    temporary = target.with_name(f".{target.stem}.{os.getpid()}{target.suffix}")
-    dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
-    try:
-        with warnings.catch_warnings(), matplotlib.rc_context({"svg.hashsalt": "fairlane"}):
-            # names may use characters the font lacks; they are drawn as boxes
-            warnings.filterwarnings("ignore", message="Glyph .* missing")
-            figure.savefig(temporary, dpi=150, metadata=dates[target.suffix.lower()])
-        os.replace(temporary, target)
-    except OSError as error:
-        raise DataError(f"{str(path)!r} cannot be written: {error.strerror or error}") from None
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def check_ending(path: Path) -> None:
-    """Refuse a name that says no picture format.
-
-    Raises
-    ------
-    DataError
-        Neither .svg, .png nor .pdf.
-    """
-    if path.suffix.lower() not in ENDINGS:
-        raise DataError(f"{str(path)!r} has no ending of a picture; need one of {', '.join(ENDINGS)}")
 
 
 def _brief(value: Fraction) -> str:

@@ -14,8 +14,9 @@ from fairlane.cli import run
 from fairlane.oracle.policy_value.decision_graph import Kind, decision_graph
 from fairlane.oracle.policy_value.evaluate import evaluate
 from fairlane.oracle.solve import solve
-from fairlane.pictures.decision_picture import draw_decision_graph, save_decision_graph
+from fairlane.pictures.decision_picture import draw_decision_graph
 from fairlane.pictures.layered_layout import crossings, layered, spread
+from fairlane.pictures.picture_file import save_figure
 from fairlane.reference.errors import DataError, TooLarge
 from fairlane.reference.model.codec import dump_instance
 from fairlane.reference.model.graph import Graph
@@ -137,18 +138,18 @@ def test_pictures_are_reproducible_and_name_everything(tmp_path: Path) -> None:
         two_prompt_graphs(name="$x^2$ & <b>", request="\u4e2d_$"), policy=one_by_one, policy_name="p"
     )
     one, two = tmp_path / "a.svg", tmp_path / "b.svg"
-    save_decision_graph(graph, one)
-    save_decision_graph(graph, two)
+    save_figure(draw_decision_graph(graph), one)
+    save_figure(draw_decision_graph(graph), two)
     assert one.read_bytes() == two.read_bytes()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.svg", "b.svg"]
     texts = [text.get_text() for text in draw_decision_graph(graph).axes[0].texts]
     assert {"$x^2$ & <b>", "V = −3/2", "loses 1/2", "\u4e2d_$: prompt 2", "all finished", "optimal path"} <= set(texts)
-    save_decision_graph(graph, tmp_path / "c.png")
+    save_figure(draw_decision_graph(graph), tmp_path / "c.png")
     assert (tmp_path / "c.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     with pytest.raises(DataError, match="no ending of a picture"):
-        save_decision_graph(graph, tmp_path / "c.gif")
+        save_figure(draw_decision_graph(graph), tmp_path / "c.gif")
     with pytest.raises(DataError, match="cannot be written"):
-        save_decision_graph(graph, tmp_path / "missing" / "c.svg")
+        save_figure(draw_decision_graph(graph), tmp_path / "missing" / "c.svg")
 
 
 def test_the_command_draws_and_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from fairlane.oracle.explicit.explicit_model import ExplicitModel
 from fairlane.reference.exact import show
 
+ENDINGS = (".sta", ".tra", ".lab", ".trew")
+
 
 def to_prism(model: ExplicitModel) -> dict[str, str]:
-    """File name endings with their text: ``.sta``, ``.tra``, ``.lab`` and ``.trew``.
+    """File name endings, as in ``ENDINGS``, with their text.
 
     Rewards stand on choices; PRISM reads them as transition rewards, so each is repeated for every target of its
     choice, which leaves the expectation unchanged.
@@ -24,8 +26,5 @@ def to_prism(model: ExplicitModel) -> dict[str, str]:
                 rewards.append(f"{s} {k} {t} {show(choice.reward)}")
     labels = ['0="init" 1="deadlock" 2="done"', f"{model.initial}: 0", *(f"{s}: 2" for s in sorted(model.final))]
     return {
-        ".sta": "\n".join(states) + "\n",
-        ".tra": "\n".join(moves) + "\n",
-        ".lab": "\n".join(labels) + "\n",
-        ".trew": "\n".join(rewards) + "\n",
+        ending: "\n".join(lines) + "\n" for ending, lines in zip(ENDINGS, (states, moves, labels, rewards), strict=True)
     }

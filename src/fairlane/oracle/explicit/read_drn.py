@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from fairlane.oracle.explicit.explicit_model import Choice, ExplicitModel
+from fairlane.reference.atomic_write import PathLike
 from fairlane.reference.errors import DataError, InvalidInstance
 from fairlane.reference.exact import parse_long, parse_number, show
-from fairlane.reference.model.codec import PathLike, read_text
+from fairlane.reference.model.codec import read_text
 from fairlane.reference.model.state import ZERO
 
 NEAR = Fraction(1, 10**8)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from fairlane.proofs.claims.status import Outcome, Status, Strength
+from fairlane.reference.atomic_write import write_text
 from fairlane.reference.errors import DataError
 
 FOLDER = ".fairlane-cache"
@@ -92,12 +91,8 @@ def write_cache(root: Path, cache: Cache) -> None:
     imports = {label: list(names) for label, names in sorted(cache.imports.items())}
     text = json.dumps({"schema": SCHEMA, "claims": claims, "imports": imports}, indent=1, ensure_ascii=False)
     file = cache_file(root)
-    temporary = file.with_name(f".{file.name}.{os.getpid()}.part")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text + "\n", encoding="utf-8")
-        os.replace(temporary, file)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
         raise DataError(f"{file} cannot be written: {error.strerror}") from None
+    write_text(text + "\n", file)

@@ -23,7 +23,6 @@ from fairlane.reference.allocation.lag import (
     reference_rates,
     revise,
 )
-from fairlane.reference.allocation.picture import draw_allocation
 from fairlane.reference.allocation.problem_file import AllocationProblem, load_allocation_problem
 from fairlane.reference.allocation.region import RateRegion, rate_region
 from fairlane.reference.allocation.result import (
@@ -55,7 +54,6 @@ __all__ = [
     "advance",
     "check_certificate",
     "deliver",
-    "draw_allocation",
     "exact_certificate",
     "fair_allocation",
     "fair_allocation_graphs",

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from fairlane.reference.atomic_write import PathLike
 from fairlane.reference.errors import InvalidInstance
 from fairlane.reference.exact import JsonNumber, as_fraction, as_integer, found, show
-from fairlane.reference.model.codec import SCHEMA, PathLike, catalog_from_json, need_list, need_object, read_json
+from fairlane.reference.model.codec import SCHEMA, catalog_from_json, need_list, need_object, read_json
 from fairlane.reference.model.graph import Catalog
 from fairlane.reference.model.request import Request
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import zipfile
 import zlib
-from pathlib import Path
 
 import numpy as np
 
+from fairlane.reference.atomic_write import PathLike, whole_file
 from fairlane.reference.checker.cost_check import CostTable
 from fairlane.reference.errors import CertificateRejected, DataError
 from fairlane.reference.exact import as_integer, found
-from fairlane.reference.model.codec import PathLike, need_list, need_object, parse_json
+from fairlane.reference.model.codec import need_list, need_object, parse_json
 
 SCHEMA = 1
 FIELDS = ("schema", "instance", "sense", "groups", "digest")
@@ -36,7 +35,6 @@ def write_costs(table: CostTable, path: PathLike) -> None:
     DataError
         The place cannot be written.
     """
-    target = Path(path)
     header = {
         "schema": SCHEMA,
         "instance": table.instance,
@@ -45,15 +43,8 @@ def write_costs(table: CostTable, path: PathLike) -> None:
         "digest": table.digest(),
     }
     text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        with open(temporary, "wb") as file:
-            np.savez(file, header=text, costs=table.costs.astype("<f8"))
-        os.replace(temporary, target)
-    except OSError as error:
-        raise DataError(f"{str(path)!r} cannot be written: {error.strerror}") from None
-    finally:
-        temporary.unlink(missing_ok=True)
+    with whole_file(path) as file:
+        np.savez(file, header=text, costs=table.costs.astype("<f8"))
 
 
 def _not_a_table(where: str, why: str) -> DataError:

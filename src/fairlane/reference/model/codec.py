@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import TypeVar
 
+from fairlane.reference.atomic_write import PathLike, write_text
 from fairlane.reference.errors import DataError, InvalidInstance
 from fairlane.reference.exact import JsonNumber, found, show
 from fairlane.reference.model.graph import Catalog, Graph
@@ -44,7 +44,6 @@ INSTANCE_FIELDS = (
     "source",
 )
 
-PathLike = str | os.PathLike[str]
 Built = TypeVar("Built")
 
 
@@ -362,25 +361,6 @@ def instance_to_json(instance: Instance) -> dict[str, object]:
     if instance.age_cap_ms is not None:
         out["age_cap_ms"] = number_to_json(instance.age_cap_ms)
     return out
-
-
-def write_text(text: str, path: PathLike) -> None:
-    """Write a whole file or nothing: to a temporary name beside it, then rename.
-
-    Raises
-    ------
-    DataError
-        The place cannot be written.
-    """
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, target)
-    except OSError as error:
-        raise DataError(f"{str(path)!r} cannot be written: {error.strerror}") from None
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def dump_instance(instance: Instance, path: PathLike) -> None:

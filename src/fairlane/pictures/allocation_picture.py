@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-untyped]  # it has no types
+from scipy.spatial import ConvexHull
 
 from fairlane.reference.allocation.arrays import FloatArray
 from fairlane.reference.allocation.graph_problem import GraphProblem
 from fairlane.reference.allocation.rate_table import RateTable
 from fairlane.reference.allocation.result import Allocation
 from fairlane.reference.errors import InvalidInstance
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from matplotlib.figure import Figure
 
 REGION = "#9bb7d4"
 ACTION = "#274c77"
@@ -46,8 +46,6 @@ def draw_allocation(allocation: Allocation, *, request_names: Sequence[str], act
     InvalidInstance
         A wrong number of names.
     """
-    from matplotlib.figure import Figure
-
     n = allocation.rates.size
     request_names = _labels(request_names, n, "request_names")
     action_names = _labels(action_names, allocation.time_shares.size, "action_names")
@@ -170,9 +168,6 @@ def _region_2d(axes: Any, points: FloatArray, labels: list[str], x: FloatArray, 
 
 
 def _region_3d(axes: Any, points: FloatArray, x: FloatArray, q: FloatArray, top: FloatArray) -> None:
-    from matplotlib.ticker import MaxNLocator
-    from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-untyped]  # it has no types
-
     faces = _hull_3d(points / top)
     if faces is not None:
         axes.add_collection3d(
@@ -214,33 +209,29 @@ def _region_3d(axes: Any, points: FloatArray, x: FloatArray, q: FloatArray, top:
 
 
 def _hull_2d(points: FloatArray) -> FloatArray:
-    """Corners of the convex hull, counterclockwise (Andrew's monotone chain)."""
-    ordered = sorted({(float(a), float(b)) for a, b in points})
-    if len(ordered) < 3:
-        return np.array(ordered)
-
-    def half(sequence: list[tuple[float, float]]) -> list[tuple[float, float]]:
-        chain: list[tuple[float, float]] = []
-        for p in sequence:
-            while (
-                len(chain) > 1
-                and (
-                    (chain[-1][0] - chain[-2][0]) * (p[1] - chain[-2][1])
-                    - (chain[-1][1] - chain[-2][1]) * (p[0] - chain[-2][0])
-                )
-                <= 0
-            ):
-                chain.pop()
-            chain.append(p)
-        return chain[:-1]
-
-    return np.array(half(ordered) + half(ordered[::-1]))
+    """Corners of the convex hull, counterclockwise; the two ends where all points lie on a line."""
+    scale = _scale(points)
+    if not _spans(points / scale):
+        ordered = np.unique(points, axis=0)
+        return ordered[[0, -1]] if len(ordered) > 1 else ordered
+    corners: FloatArray = points[ConvexHull(points / scale).vertices]
+    return corners
 
 
 def _hull_3d(points: FloatArray) -> FloatArray | None:
     """Triangles of the convex hull, or None where the points span no volume."""
-    if len(points) < 4 or np.linalg.matrix_rank(points - points[0], tol=1e-9) < 3:
+    if not _spans(points):
         return None
-    from scipy.spatial import ConvexHull
+    triangles: FloatArray = points[ConvexHull(points).simplices]
+    return triangles
 
-    return np.asarray(points[ConvexHull(points).simplices])
+
+def _scale(points: FloatArray) -> FloatArray:
+    largest = np.abs(points).max(axis=0)
+    return np.where(largest > 0, largest, 1.0)
+
+
+def _spans(points: FloatArray) -> bool:
+    """Whether the points lie in no flat of a lower dimension, which has no hull in this one."""
+    n, dimensions = points.shape
+    return bool(n > dimensions and np.linalg.matrix_rank(points - points[0], tol=1e-9) == dimensions)

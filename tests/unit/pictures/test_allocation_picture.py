@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fairlane.pictures.allocation_picture import _hull_2d, draw_allocation
 from fairlane.reference.allocation import fair_allocation, fair_allocation_graphs
-from fairlane.reference.allocation.picture import _hull_2d, draw_allocation
 from fairlane.reference.errors import InvalidInstance
 from fairlane.reference.model.graph import Graph
 from fairlane.reference.model.request import Request
