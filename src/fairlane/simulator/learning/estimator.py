@@ -139,9 +139,12 @@ class EstimatorSpec:
         Where the method is published.
     assumes : str
         What its error rates rest on.
+    row_detector : callable or None
+        The number of its detector in the compiled estimator, for given options; None where it is not compiled.
     """
 
     name: str
     make: Callable[[EstimatorOptions], Estimator]
     source: str
     assumes: str
+    row_detector: Callable[[EstimatorOptions], int] | None = None

@@ -9,7 +9,16 @@ doi:10.1080/00401706.1962.10490022.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+
+def plain_mean(values: Sequence[float]) -> float:
+    """Arithmetic mean with a sum from left to right, as compiled code adds; ``sum`` corrects it from Python 3.12 on."""
+    total = 0.0
+    for value in values:
+        total += value
+    return total / len(values)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ from typing import NamedTuple
 from fairlane.simulator.learning.detector import Verdict
 from fairlane.simulator.learning.estimate import Regime
 from fairlane.simulator.learning.estimator import EstimatorOptions, EstimatorSpec
+from fairlane.simulator.learning.kernels.estimate_row import CUSUM_DETECTOR
 from fairlane.simulator.learning.moments import LagMoments
 from fairlane.simulator.learning.retained import RetainedEstimator
 
@@ -138,4 +139,5 @@ ESTIMATOR = EstimatorSpec(
     make=make,
     source="CUSUM (Page 1954) of clipped likelihood ratios (Huber 1965) with a long-run variance",
     assumes="log durations close to normal, first-order correlation, outliers rare and independent",
+    row_detector=lambda options: CUSUM_DETECTOR,
 )

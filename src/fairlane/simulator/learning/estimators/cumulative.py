@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fairlane.simulator.learning.estimator import EstimatorOptions, EstimatorSpec
+from fairlane.simulator.learning.kernels.estimate_row import NO_DETECTOR
 from fairlane.simulator.learning.retained import RetainedEstimator
 
 
@@ -12,5 +13,9 @@ def make(options: EstimatorOptions) -> RetainedEstimator:
 
 
 ESTIMATOR = EstimatorSpec(
-    name="cumulative", make=make, source="sample mean (Welford 1962)", assumes="durations that do not change"
+    name="cumulative",
+    make=make,
+    source="sample mean (Welford 1962)",
+    assumes="durations that do not change",
+    row_detector=lambda options: NO_DETECTOR,
 )

@@ -19,8 +19,9 @@ from typing import NamedTuple
 from fairlane.simulator.learning.detector import Verdict
 from fairlane.simulator.learning.estimate import Regime
 from fairlane.simulator.learning.estimator import EstimatorOptions, EstimatorSpec, LogReference
+from fairlane.simulator.learning.kernels.estimate_row import LOG_DETECTOR, LOG_DETECTOR_ONCE
 from fairlane.simulator.learning.kernels.student_t import upper_quantile
-from fairlane.simulator.learning.moments import LagMoments
+from fairlane.simulator.learning.moments import LagMoments, plain_mean
 from fairlane.simulator.learning.retained import RetainedEstimator
 
 BEFORE = 64
@@ -39,7 +40,7 @@ def variance_factor(n: int, rho: float) -> float:
     """F(n): by how much correlation rho^k at lag k inflates the variance of a mean of n."""
     # the sum of (1 - k/n) rho^k over k < n in closed form
     rest = 1.0 - rho
-    return 1.0 + 2.0 * (rho / rest - rho * (1.0 - rho**n) / (n * rest * rest))
+    return 1.0 + 2.0 * (rho / rest - rho * (1.0 - math.pow(rho, n)) / (n * rest * rest))
 
 
 def degrees(effective: float) -> int:
@@ -77,11 +78,11 @@ class Reference(NamedTuple):
 
     def difference(self, durations_ms: Sequence[float]) -> float:
         """Log mean of a group minus the reference's."""
-        return sum(math.log(value) for value in durations_ms) / len(durations_ms) - self.log_mean
+        return plain_mean([math.log(value) for value in durations_ms]) - self.log_mean
 
     def side(self, durations_ms: Sequence[float], allowance: float) -> int:
         """1 or -1 for a group above or below that meets both conditions, 0 for any other."""
-        mean_ms = sum(durations_ms) / len(durations_ms)
+        mean_ms = plain_mean(durations_ms)
         if abs(mean_ms - self.mean_ms) < CHANGE * self.mean_ms:
             return 0
         difference = self.difference(durations_ms)
@@ -166,9 +167,15 @@ def make(options: EstimatorOptions) -> RetainedEstimator:
     return RetainedEstimator(options=options, detector=LogDetector(options.log_reference))
 
 
+def row_detector(options: EstimatorOptions) -> int:
+    """Number of the compiled detector."""
+    return LOG_DETECTOR_ONCE if options.log_reference is LogReference.ONCE else LOG_DETECTOR
+
+
 ESTIMATOR = EstimatorSpec(
     name="log-regime",
     make=make,
     source="two-sample t interval of log means with a first-order autoregressive variance factor",
     assumes="log durations close to normal, correlation at most the working one, no outliers",
+    row_detector=row_detector,
 )

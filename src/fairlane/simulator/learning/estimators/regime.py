@@ -17,6 +17,7 @@ from typing import NamedTuple
 from fairlane.simulator.learning.detector import Verdict
 from fairlane.simulator.learning.estimate import Regime
 from fairlane.simulator.learning.estimator import EstimatorOptions, EstimatorSpec
+from fairlane.simulator.learning.kernels.estimate_row import BLOCK_DETECTOR
 from fairlane.simulator.learning.retained import RetainedEstimator
 
 BLOCKS_BEFORE = 8
@@ -94,4 +95,5 @@ ESTIMATOR = EstimatorSpec(
     make=make,
     source="normal-inverse-gamma predictive interval of block means (Murphy 2007)",
     assumes="independent block means of the working model",
+    row_detector=lambda options: BLOCK_DETECTOR,
 )

@@ -21,7 +21,7 @@ TINY = 1e-300
 STEPS = 60
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def log_gamma_half_step(x):
     """Logarithm of gamma(x + 1/2) / gamma(x), without the difference of two large logarithms."""
     # raised to x >= 16, where the series in 1/x has ten digits to spare
@@ -36,13 +36,13 @@ def log_gamma_half_step(x):
     return 0.5 * math.log(x) + series + shift
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def log_density(t, dof):
     """Logarithm of the density at t."""
     return log_gamma_half_step(0.5 * dof) - 0.5 * math.log(math.pi * dof) - 0.5 * (dof + 1.0) * math.log1p(t * t / dof)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def beta_fraction(a, b, x):
     """Continued fraction of the incomplete beta function, for x below (a + 1) / (a + b + 2)."""
     c = 1.0
@@ -76,7 +76,7 @@ def beta_fraction(a, b, x):
     return value
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def split(t, dof):
     """Probabilities above t and between 0 and t, for t >= 0; the smaller one is exact to its last digits."""
     if t == 0.0:
@@ -96,19 +96,19 @@ def split(t, dof):
     return 0.5 - between, between
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def tail(t, dof):
     """Probability above t, for t >= 0."""
     return split(t, dof)[0]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def cumulative(t, dof):
     """Probability at or below t."""
     return tail(-t, dof) if t < 0.0 else 1.0 - tail(t, dof)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def upper_quantile(q, dof):
     """The t >= 0 with probability q above it, for 0 < q <= 1/2."""
     if q == 0.5:
@@ -139,13 +139,13 @@ def upper_quantile(q, dof):
     return t
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def quantile(p, dof):
     """The number with probability p at or below it, for 0 < p < 1."""
     return -upper_quantile(p, dof) if p < 0.5 else upper_quantile(1.0 - p, dof)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def positive_quantile(u, dof, location, scale):
     """Quantile at u in [0, 1) of location + scale t, given that it is above zero."""
     zero = -location / scale
@@ -164,7 +164,7 @@ def positive_quantile(u, dof, location, scale):
     return value
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def positive_mean(dof, location, scale):
     """Mean of location + scale t given that it is above zero, for dof > 1."""
     zero = -location / scale
