@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from fairlane.policies.choosing import Candidate, choose, oldest_first
-from fairlane.policies.priced_prompts import PricedPrompt, best_prompts
+from fairlane.policies.priced_prompts import PricedPrompt, PromptList, best_prompts
 from fairlane.policies.service_rates import (
     Measured,
     Rate,
@@ -51,6 +51,14 @@ class Offer(NamedTuple):
     decode: tuple[RequestView, ...]
     gross_per_ms: float
     score: float
+
+
+class RankedRow(NamedTuple):
+    """A decode row: what serving it changes, its value apart from ages, and the request."""
+
+    worth: float
+    gain: float
+    request: RequestView
 
 
 class _Prices(NamedTuple):
@@ -116,7 +124,12 @@ class Ongoing:
         return projected(memory, running, measured_graphs(running.view), self.history_ms)
 
     def offers(self, view: View, known: dict[str, Rate], graphs: Sequence[Measured]) -> Iterator[Offer]:
-        """The best cohort of every graph of known duration.
+        """The best cohort of every graph of known duration, in catalog order; see `frozen`."""
+        scores = self.frozen(view, known, graphs)
+        return (offer for offer in map(scores.offer, graphs) if offer is not None)
+
+    def frozen(self, view: View, known: dict[str, Rate], graphs: Sequence[Measured]) -> FrozenScores:
+        """Scores at the prices of one decision, of the measured graphs or of any other at a nominal duration.
 
         Parameters
         ----------
@@ -127,41 +140,7 @@ class Ongoing:
         graphs : sequence of Measured
             Graphs whose duration is known, in catalog order; they alone supply normalisers.
         """
-        prices = self._prices(view, known, graphs)
-        line = sorted(view.requests, key=oldest_first)
-        waiting = [PricedPrompt(r, prices.prompt_token[r.id], self._at_end(view, r, prices)) for r in line if r.prompt]
-        streams = [r for r in line if r.decoding]
-        # streams in the running graph wait through the one that is chosen, whichever it is
-        aging = [*streams, *(r for r in view.in_flight if r.decoding)]
-        total_price = sum(prices.age[r.id] for r in aging)
-        total_age = sum(prices.age[r.id] * float(r.age_ms or 0) for r in aging)
-        # leaving a stream costs c G T: with unequal weights the ranking depends on T
-        uniform = len({prices.age[r.id] for r in streams}) < 2
-        ranked: dict[tuple[int, float], list[tuple[float, float, RequestView]]] = {}
-        for measured in graphs:
-            graph, span, _ = measured
-            prompts = best_prompts(graph, waiting)
-            gross = prompts.value
-            rows: list[tuple[float, float, RequestView]] = []
-            if graph.decode_capacity and streams:
-                key = (graph.width, 0.0 if uniform else span)
-                if key not in ranked:
-                    ranked[key] = self._ranked(view, streams, key, prices)
-                rows = ranked[key][: graph.decode_capacity]
-                gross += sum(gain for _, gain, _ in rows)
-            if not prompts.requests and not rows:
-                continue
-            age_cost = total_age * span + total_price * span * span / 2
-            served_age = sum(prices.age[r.id] * float(r.age_ms or 0) for _, _, r in rows)
-            left_price = total_price - sum(prices.age[r.id] for _, _, r in rows)
-            change = prices.interval_ms * (served_age - left_price * span) if total_price else 0.0
-            yield Offer(
-                measured,
-                prompts.requests,
-                tuple(r for _, _, r in rows),
-                gross / span,
-                (gross - age_cost + change) / span,
-            )
+        return FrozenScores(self, view, self._prices(view, known, graphs))
 
     def _prices(self, view: View, known: dict[str, Rate], graphs: Sequence[Measured]) -> _Prices:
         rates = current_rates(view, known, graphs)
@@ -183,25 +162,11 @@ class Ongoing:
             prices.age[r.id] = float(r.weight) * age
         return prices
 
-    def _ranked(
-        self, view: View, streams: Sequence[RequestView], key: tuple[int, float], prices: _Prices
-    ) -> list[tuple[float, float, RequestView]]:
-        """Streams by what serving them changes, with their gross gain; ties by least recent service."""
-        width, span = key
-        rows = []
-        for r in streams:
-            gain = prices.output_token[r.id] * row_tokens(r, width) + prices.delivery[r.id]
-            gain += self._retirement(view, r, width)
-            spared = prices.age[r.id] and prices.interval_ms * prices.age[r.id] * (float(r.age_ms or 0) + span)
-            rows.append((gain + spared, gain, r))
-        rows.sort(key=lambda row: -row[0])
-        return rows
-
-    def _at_end(self, view: View, request: RequestView, prices: _Prices) -> float:
+    def at_end(self, view: View, request: RequestView, prices: _Prices) -> float:
         """Worth of a prompt's end: its first output, and its retirement where that is the last one too."""
-        return prices.output_token[request.id] + self._retirement(view, request, 1)
+        return prices.output_token[request.id] + self.retirement(view, request, 1)
 
-    def _retirement(self, view: View, request: RequestView, width: int) -> float:
+    def retirement(self, view: View, request: RequestView, width: int) -> float:
         if not (self.retirement_value or self.retirement_age_price):
             return 0.0
         # the runtime has no belief about lengths: only the limit is known to end a request
@@ -209,6 +174,78 @@ class Ongoing:
         chance = float(sum(o.probability for o in outcomes if o.finished))
         since_arrival = float(view.now_ms) - float(request.arrival_ms)
         return chance * float(request.weight) * (self.retirement_value + self.retirement_age_price * since_arrival)
+
+
+class FrozenScores:
+    """Scores of cohorts at one decision, with prices, N, G and normalisers frozen.
+
+    Attributes
+    ----------
+    waiting : list of PricedPrompt
+        Prompts, least recently served first.
+    streams : list of RequestView
+        Decoding requests, likewise.
+    """
+
+    def __init__(self, rule: Ongoing, view: View, prices: _Prices) -> None:
+        self._rule = rule
+        self._view = view
+        self._prices = prices
+        line = sorted(view.requests, key=oldest_first)
+        self.waiting = [
+            PricedPrompt(r, prices.prompt_token[r.id], rule.at_end(view, r, prices)) for r in line if r.prompt
+        ]
+        self.streams = [r for r in line if r.decoding]
+        # streams in the running graph wait through the one that is chosen, whichever it is
+        aging = [*self.streams, *(r for r in view.in_flight if r.decoding)]
+        self._total_price = sum(prices.age[r.id] for r in aging)
+        self._total_age = sum(prices.age[r.id] * float(r.age_ms or 0) for r in aging)
+        # leaving a stream costs c G T: with unequal weights the ranking depends on T
+        self._uniform = len({prices.age[r.id] for r in self.streams}) < 2
+        self._by_key: dict[tuple[int, float], list[RankedRow]] = {}
+
+    def offer(self, measured: Measured) -> Offer | None:
+        """The best cohort of a graph at a duration; None where it can serve nobody."""
+        graph = measured.graph
+        prompts = best_prompts(graph, self.waiting)
+        rows = self.rows(measured)[: graph.decode_capacity] if graph.decode_capacity else []
+        if not prompts.requests and not rows:
+            return None
+        return self.cohort(measured, prompts, rows)
+
+    def cohort(self, measured: Measured, prompts: PromptList, rows: Sequence[RankedRow]) -> Offer:
+        """The score of a graph with these lanes at a duration."""
+        prices, span = self._prices, measured.duration_ms
+        gross = prompts.value
+        if rows:
+            gross += sum(row.gain for row in rows)
+        age_cost = self._total_age * span + self._total_price * span * span / 2
+        served_age = sum(prices.age[row.request.id] * float(row.request.age_ms or 0) for row in rows)
+        left_price = self._total_price - sum(prices.age[row.request.id] for row in rows)
+        change = prices.interval_ms * (served_age - left_price * span) if self._total_price else 0.0
+        return Offer(
+            measured,
+            prompts.requests,
+            tuple(row.request for row in rows),
+            gross / span,
+            (gross - age_cost + change) / span,
+        )
+
+    def rows(self, measured: Measured) -> list[RankedRow]:
+        """Streams by what serving them at a graph's width changes; ties by least recent service."""
+        width, span = measured.graph.width, 0.0 if self._uniform else measured.duration_ms
+        key = (width, span)
+        if key not in self._by_key:
+            prices, view, rule = self._prices, self._view, self._rule
+            ranked = []
+            for r in self.streams:
+                gain = prices.output_token[r.id] * row_tokens(r, width) + prices.delivery[r.id]
+                gain += rule.retirement(view, r, width)
+                spared = prices.age[r.id] and prices.interval_ms * prices.age[r.id] * (float(r.age_ms or 0) + span)
+                ranked.append(RankedRow(gain + spared, gain, r))
+            ranked.sort(key=lambda row: -row.worth)
+            self._by_key[key] = ranked
+        return self._by_key[key]
 
 
 POLICY = PolicySpec(

@@ -63,7 +63,7 @@ class _Replacing:
     def send(self, template: int, tick: int) -> None:
         """The next copy of a template arrives."""
         arrival = Fraction(tick, self._per_ms)
-        request = _copy(self._templates[template], self._copies[template], arrival)
+        request = fresh_copy(self._templates[template], self._copies[template], arrival)
         self._copies[template] += 1
         self.requests.append(request)
         self.arrivals.append(tick)
@@ -79,7 +79,7 @@ class _Replacing:
                 self.send(self.template[lane.request], end)
 
 
-def _copy(template: Request, number: int, arrival_ms: Fraction) -> Request:
+def fresh_copy(template: Request, number: int, arrival_ms: Fraction) -> Request:
     """A copy whose length is drawn anew from the belief."""
     return Request(
         id=f"{template.id}#{number}" if number else template.id,

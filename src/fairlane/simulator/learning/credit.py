@@ -1,7 +1,7 @@
 """Foreground credit for exploration: ordinary service earns it, probes spend it and may overrun once.
 
-With the earning rate r = alpha / (1 - alpha), ordinary credited time F, time spent on probes E and the duration D of the
-latest probe, a probe starts only at full credit, so that after every completion
+With the earning rate r = alpha / (1 - alpha), ordinary credited time F, time spent on probes E and the duration D of
+the latest probe, a probe starts only at full credit, so that after every completion
 
     E <= r F + D.
 

@@ -67,9 +67,7 @@ def lane_delays(
     return delays
 
 
-def delay_of(
-    incumbent: Sequence[Lane], probe: Sequence[Lane], *, incumbent_ms: float, probe_ms: float
-) -> Delay:
+def delay_of(incumbent: Sequence[Lane], probe: Sequence[Lane], *, incumbent_ms: float, probe_ms: float) -> Delay:
     """The sums of `lane_delays` by phase."""
     by_request = lane_delays(incumbent, probe, incumbent_ms=incumbent_ms, probe_ms=probe_ms)
     prefill = decode = 0.0

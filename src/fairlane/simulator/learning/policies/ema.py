@@ -1,0 +1,7 @@
+"""``ema``: a retained exponential mean; bootstraps only while no productive measured choice exists."""
+
+from __future__ import annotations
+
+from fairlane.simulator.learning.policies.spec import LearningPolicySpec
+
+POLICY = LearningPolicySpec(name="ema", source="retained exponential mean, weight 1/8", means=("ema",), refreshes=False)

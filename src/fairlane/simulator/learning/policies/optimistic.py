@@ -1,0 +1,16 @@
+"""``optimistic``: the best graph at a lower quantile of its mean cost."""
+
+from __future__ import annotations
+
+from fairlane.simulator.learning.policies.spec import LearningPolicySpec
+from fairlane.simulator.learning.situation import Nomination, Reason, Situation, best
+
+
+def nominate(situation: Situation) -> Nomination:
+    """The best graph, every candidate of one graph at the same cost."""
+    return Nomination(
+        best(situation.scored(g, situation.optimistic_ms(g)) for g in situation.feasible), Reason.OPTIMISTIC
+    )
+
+
+POLICY = LearningPolicySpec(name="optimistic", source="optimistic lower mean-cost quantiles", nominate=nominate)
