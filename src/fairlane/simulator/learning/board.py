@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from fairlane.policies.choosing import oldest_first
-from fairlane.policies.ongoing import Offer, Ongoing, RankedRow
+from fairlane.policies.ongoing import Offer, Ongoing
 from fairlane.policies.priced_prompts import NO_PROMPTS, PromptList, best_prompts
 from fairlane.policies.service_rates import Measured, Rate
 from fairlane.reference.model.graph import Graph
@@ -17,7 +17,7 @@ from fairlane.simulator.learning.estimate import Estimate
 from fairlane.simulator.learning.estimator import Estimator
 from fairlane.simulator.learning.family_prior import family_prior_ms
 from fairlane.simulator.learning.options import PolicyOptions
-from fairlane.simulator.learning.service_delay import Delay, Lane, delay_of
+from fairlane.simulator.learning.service_delay import Delay, Lane, delay_of, row_choices
 from fairlane.simulator.learning.situation import NEVER, Knowledge, Scored, best
 
 # words of the policy's stream: plain uniforms, draws of graphs, lifetimes
@@ -198,15 +198,15 @@ class Board:
         geometry = self._graphs[graph]
         theirs = set(self.incumbent.decode)
         rows = self._scores.rows(self._at(graph, cost_ms)) if geometry.decode_capacity else []
-        within = [row for row in rows if row.request.index in theirs]
-        outside = [row for row in rows if row.request.index not in theirs]
-        found: list[Scored] = []
-        for prompts in self._prompt_choices(geometry):
-            for kept in range(min(len(within), geometry.decode_capacity) + 1):
-                lanes = within[:kept] + outside[: geometry.decode_capacity - kept]
-                if prompts.requests or lanes:
-                    found.append(self._cohort(graph, cost_ms, prompts, lanes))
-        return found
+        choices = row_choices(
+            rows, is_theirs=lambda row: row.request.index in theirs, capacity=geometry.decode_capacity
+        )
+        return [
+            self._as_scored(self._scores.cohort(self._at(graph, cost_ms), prompts, lanes))
+            for prompts in self._prompt_choices(geometry)
+            for lanes in choices
+            if prompts.requests or lanes
+        ]
 
     def _prompt_choices(self, graph: Graph) -> list[PromptList]:
         """The best prompts, those of the incumbent, and the best without them; each once."""
@@ -271,9 +271,6 @@ class Board:
 
     def _at(self, graph: int, cost_ms: float) -> Measured:
         return Measured(self._graphs[graph], cost_ms, graph)
-
-    def _cohort(self, graph: int, cost_ms: float, prompts: PromptList, rows: Sequence[RankedRow]) -> Scored:
-        return self._as_scored(self._scores.cohort(self._at(graph, cost_ms), prompts, rows))
 
     def _as_scored(self, offer: Offer) -> Scored:
         graph, cost_ms, order = offer.graph

@@ -7,13 +7,15 @@ delivery, or at least the incumbent's prompt progress. One request's gain never 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from fairlane.simulator.learning.credit import FULL_TOLERANCE_MS
 
 CAP_REQUEST_MS = 1.0
+
+R = TypeVar("R")
 
 
 class Lane(NamedTuple):
@@ -77,6 +79,31 @@ def delay_of(incumbent: Sequence[Lane], probe: Sequence[Lane], *, incumbent_ms: 
         else:
             prefill += by_request[lane.request]
     return Delay(prefill, decode)
+
+
+def row_choices(ranked: Sequence[R], *, is_theirs: Callable[[R], bool], capacity: int) -> list[list[R]]:
+    """Decode cohorts among which both the most valuable one within a limit of delay and the gentlest one are.
+
+    Delay depends on a cohort only through how many of the incumbent's rows it holds, so for each such count the best
+    rows within that group and the best outside it make the most valuable cohort.
+
+    Parameters
+    ----------
+    ranked : sequence
+        Rows, the most valuable first.
+    is_theirs : callable
+        Whether a row is in the incumbent's cohort.
+    capacity : int
+        Decode rows of the graph.
+
+    Examples
+    --------
+    >>> row_choices("abcd", is_theirs=lambda row: row in "ac", capacity=2)
+    [['b', 'd'], ['a', 'b'], ['a', 'c']]
+    """
+    within = [row for row in ranked if is_theirs(row)]
+    outside = [row for row in ranked if not is_theirs(row)]
+    return [within[:kept] + outside[: capacity - kept] for kept in range(min(len(within), capacity) + 1)]
 
 
 @dataclass(slots=True, kw_only=True)
