@@ -1,65 +1,62 @@
-"""Expected values after serving given requests in one state, by plain products of outcomes. Arrays only."""
+"""Expected values after serving given requests in one state, by plain products of outcomes. Arrays only, no checks."""
 
 from __future__ import annotations
 
-import numpy as np
-from numba import njit
+from fairlane.oracle.kernels.compile_flags import inner, kernel
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _place(digits, first, size, binomial, place, place_at, work):
-    """Number of the multiset digits[first : first + size]; a single one numbers itself."""
-    if size == 1:
-        return digits[first]
-    for i in range(size):
-        d = digits[first + i]
-        j = i
-        while j > 0 and work[j - 1] > d:
-            work[j] = work[j - 1]
-            j -= 1
-        work[j] = d
-    rank = 0
-    for i in range(size):
-        rank += binomial[work[i] + i, i + 1]
-    return place[place_at + rank]
+@inner
+def _part(digits, a, numbering, work):
+    """What axis a adds to a state's number."""
+    first = numbering.axis_start[a]
+    size = numbering.axis_start[a + 1] - first
+    # a single request numbers itself
+    place = digits[first]
+    if size > 1:
+        for i in range(size):
+            d = digits[first + i]
+            j = i
+            while j > 0 and work[j - 1] > d:
+                work[j] = work[j - 1]
+                j -= 1
+            work[j] = d
+        rank = 0
+        for i in range(size):
+            rank += numbering.binomial[work[i] + i, i + 1]
+        place = numbering.place[numbering.place_at[a] + rank]
+    return numbering.strides[a] * place
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def expectations(
-    digits,
-    axis_of,
-    axis_start,
-    strides,
-    binomial,
-    place,
-    place_at,
-    values,
-    member_start,
-    member,
-    operator,
-    counts,
-    law_at,
-    law_to,
-    law_p,
-    out,
-):
-    """out[i] = expected value after serving members member[member_start[i] : member_start[i + 1]]."""
-    n_axes = strides.size
-    widest = digits.size
-    work = np.zeros(widest, dtype=np.int64)
-    after = digits.copy()
-    at = np.zeros(widest, dtype=np.int64)
-    touched = np.zeros(n_axes, dtype=np.bool_)
-    base = np.zeros(n_axes, dtype=np.int64)
+@inner
+def _next_outcome(at, served, first, size, digits, numbering, laws):
+    """The next joint outcome, the last member's fastest; whether there is one."""
+    j = size - 1
+    while j >= 0:
+        m = served.member[first + j]
+        at[j] += 1
+        if at[j] < laws.counts[numbering.axis_of[m], served.operator[first + j], digits[m]]:
+            return True
+        at[j] = 0
+        j -= 1
+    return False
+
+
+@kernel
+def expectations(digits, numbering, values, served, laws, room, out):
+    """out[i] = expected value after serving set i."""
+    axis_of, after, at, touched, base = numbering.axis_of, room.after, room.at, room.touched, room.base
+    n_axes = numbering.strides.size
+    for m in range(digits.size):
+        after[m] = digits[m]
     for a in range(n_axes):
-        size = axis_start[a + 1] - axis_start[a]
-        base[a] = strides[a] * _place(digits, axis_start[a], size, binomial, place, place_at[a], work)
-    for i in range(member_start.size - 1):
-        first = member_start[i]
-        size = member_start[i + 1] - first
-        touched[:] = False
+        base[a] = _part(digits, a, numbering, room.sorted)
+    for i in range(served.start.size - 1):
+        first = served.start[i]
+        size = served.start[i + 1] - first
+        for a in range(n_axes):
+            touched[a] = False
         for j in range(size):
-            touched[axis_of[member[first + j]]] = True
+            touched[axis_of[served.member[first + j]]] = True
             at[j] = 0
         fixed = 0
         for a in range(n_axes):
@@ -69,66 +66,36 @@ def expectations(
         while True:
             p = 1.0
             for j in range(size):
-                m = member[first + j]
-                law = law_at[axis_of[m], operator[first + j], digits[m]] + at[j]
-                p *= law_p[law]
-                after[m] = law_to[law]
+                m = served.member[first + j]
+                law = laws.at[axis_of[m], served.operator[first + j], digits[m]] + at[j]
+                p *= laws.p[law]
+                after[m] = laws.to[law]
             number = fixed
             for a in range(n_axes):
                 if touched[a]:
-                    members = axis_start[a + 1] - axis_start[a]
-                    number += strides[a] * _place(after, axis_start[a], members, binomial, place, place_at[a], work)
+                    number += _part(after, a, numbering, room.sorted)
             total += p * values[number]
-            j = size - 1
-            while j >= 0:
-                m = member[first + j]
-                at[j] += 1
-                if at[j] < counts[axis_of[m], operator[first + j], digits[m]]:
-                    break
-                at[j] = 0
-                j -= 1
-            if j < 0:
+            if not _next_outcome(at, served, first, size, digits, numbering, laws):
                 break
         for j in range(size):
-            after[member[first + j]] = digits[member[first + j]]
+            after[served.member[first + j]] = digits[served.member[first + j]]
         out[i] = total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def followers(
-    digits,
-    axis_of,
-    axis_start,
-    strides,
-    binomial,
-    place,
-    place_at,
-    member,
-    operator,
-    counts,
-    law_at,
-    law_to,
-    out,
-):
-    """Numbers of the states after serving some members, one a joint outcome; the last member's outcomes run fastest."""
-    n_axes = strides.size
-    work = np.zeros(digits.size, dtype=np.int64)
-    after = digits.copy()
-    at = np.zeros(digits.size, dtype=np.int64)
+@kernel
+def followers(digits, numbering, served, laws, room, out):
+    """Numbers of the states after serving the one set, one a joint outcome; the last member's outcomes run fastest."""
+    after, at = room.after, room.at
+    size = served.member.size
+    for m in range(digits.size):
+        after[m] = digits[m]
+        at[m] = 0
     for i in range(out.size):
-        for j in range(member.size):
-            m = member[j]
-            after[m] = law_to[law_at[axis_of[m], operator[j], digits[m]] + at[j]]
+        for j in range(size):
+            m = served.member[j]
+            after[m] = laws.to[laws.at[numbering.axis_of[m], served.operator[j], digits[m]] + at[j]]
         number = 0
-        for a in range(n_axes):
-            size = axis_start[a + 1] - axis_start[a]
-            number += strides[a] * _place(after, axis_start[a], size, binomial, place, place_at[a], work)
+        for a in range(numbering.strides.size):
+            number += _part(after, a, numbering, room.sorted)
         out[i] = number
-        j = member.size - 1
-        while j >= 0:
-            m = member[j]
-            at[j] += 1
-            if at[j] < counts[axis_of[m], operator[j], digits[m]]:
-                break
-            at[j] = 0
-            j -= 1
+        _next_outcome(at, served, served.start[0], size, digits, numbering, laws)

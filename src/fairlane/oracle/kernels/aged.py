@@ -32,59 +32,33 @@ def rehash(codes, n, keys, slots, mask):
 
 
 @kernel
-def levels(codes, n, strides, sizes, ages, out):
-    """Progress of each state: the sum of its places."""
+def levels(n, table, space, out):
+    """Progress of each of n states: the sum of its places."""
     for k in range(n):
         total = 0
-        for i in range(strides.size):
-            total += ((codes[k] // strides[i]) % sizes[i]) // ages
+        for i in range(space.strides.size):
+            total += ((table.codes[k] // space.strides[i]) % space.sizes[i]) // space.ages
         out[k] = total
 
 
 @kernel
-def visit(
-    first,
-    last,
-    order,
-    valuing,
-    worst,
-    codes,
-    n_known,
-    most_known,
-    keys,
-    slots,
-    mask,
-    values,
-    final,
-    strides,
-    sizes,
-    ages,
-    phase,
-    rates,
-    age_prices,
-    time_price,
-    counts,
-    law_at,
-    law_to,
-    law_p,
-    n_widths,
-    n_capacities,
-    option_start,
-    option_t,
-    place,
-    age,
-    rows,
-    member,
-    operator,
-    at,
-    served,
-):
+def visit(first, last, order, valuing, worst, n_known, most_known, table, space, prices, laws, actions, room):
     """Find the states that follow states first to last, or value the states order[first : last].
 
-    Returns the first state that was not done and the number of known ones; finding stops at ``most_known``. The
-    durations ``option_t[option_start[c, w, k] : option_start[c, w, k + 1]]``, ascending, are those of the graphs that
-    hold k rows of width w beside a prompt of capacity c; c and w count from 1, and 0 stands for none.
+    Returns the first state that was not done and the number of known ones; finding stops at ``most_known``.
     """
+    keys, slots, mask, codes, values = table.keys, table.slots, table.mask, table.codes, table.values
+    strides, sizes, ages, phase = space.strides, space.sizes, space.ages, space.phase
+    place, age, rows, member, operator, at, served = (
+        room.place,
+        room.age,
+        room.rows,
+        room.member,
+        room.operator,
+        room.at,
+        room.served,
+    )
+    n_widths, option_start, option_t = actions.n_widths, actions.start, actions.durations
     n = strides.size
     most_rows = option_start.shape[2] - 2
     for position in range(first, last):
@@ -92,18 +66,18 @@ def visit(
             return position, n_known
         index = order[position] if valuing else position
         code = codes[index]
-        rate, linear, square = time_price, 0.0, 0.0
+        rate, linear, square = prices.time, 0.0, 0.0
         n_rows = 0
         for i in range(n):
             digit = (code // strides[i]) % sizes[i]
             place[i] = digit // ages
             age[i] = digit % ages
-            rate += rates[i, place[i]]
+            rate += prices.rates[i, place[i]]
             if phase[i, place[i]] == 1:
                 rows[n_rows] = i
                 n_rows += 1
-                linear += age_prices[i] * age[i]
-                square += age_prices[i]
+                linear += prices.ages[i] * age[i]
+                square += prices.ages[i]
         best = -1.0 if worst else np.inf
         for prompt in range(-1, n):
             if prompt >= 0 and phase[prompt, place[prompt]] != 0:
@@ -134,7 +108,7 @@ def visit(
                 for w in range(n_widths + 1):
                     if (w == 0) != (k == 0):
                         continue
-                    for c in range(n_capacities + 1):
+                    for c in range(actions.n_capacities + 1):
                         if (c == 0) != (prompt < 0):
                             continue
                         begin, end = option_start[c, w, k], option_start[c, w, k + 1]
@@ -159,10 +133,10 @@ def visit(
                                 after = base
                                 for j in range(size):
                                     m = member[j]
-                                    law = law_at[m, operator[j], place[m]] + at[j]
-                                    p *= law_p[law]
-                                    after += law_to[law] * ages * strides[m]
-                                if after != final:
+                                    law = laws.at[m, operator[j], place[m]] + at[j]
+                                    p *= laws.p[law]
+                                    after += laws.to[law] * ages * strides[m]
+                                if after != space.final:
                                     h = find(keys, after, mask)
                                     if valuing:
                                         expected += p * values[slots[h]]
@@ -175,7 +149,7 @@ def visit(
                                 while j >= 0:
                                     m = member[j]
                                     at[j] += 1
-                                    if at[j] < counts[m, operator[j], place[m]]:
+                                    if at[j] < laws.counts[m, operator[j], place[m]]:
                                         break
                                     at[j] = 0
                                     j -= 1

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlane.oracle.kernels.compile_flags import kernel
+from fairlane.oracle.kernels.compile_flags import callee
 
 
-@kernel
-def serve(out, out_at, best, rate, best_at, t, given, given_at, step, size, count, shifts, probabilities, law_at):
+@callee
+def serve(room, out_at, best_at, t, given, given_at, step, size, count, laws, law_at):
     """out = sum of p[k] * given[at + shifts[k] * step :], and best = min(best, t * rate + out)."""
+    out, best, rate, shifts, probabilities = room.room, room.best, room.rate, laws.shifts, laws.p
     n, o, b = np.uint64(size), np.uint64(out_at), np.uint64(best_at)
     g0, p0 = np.uint64(given_at + shifts[law_at] * step), probabilities[law_at]
     if count == 1:
@@ -65,9 +66,10 @@ def serve(out, out_at, best, rate, best_at, t, given, given_at, step, size, coun
                 best[b + j] = min(best[b + j], t * rate[b + j] + e)
 
 
-@kernel
-def gather(out, out_at, given, given_at, step, size, count, shifts, probabilities, law_at):
+@callee
+def gather(room, out_at, given, given_at, step, size, count, laws, law_at):
     """out = sum of p[k] * given[at + shifts[k] * step :]."""
+    out, shifts, probabilities = room.room, laws.shifts, laws.p
     n, o = np.uint64(size), np.uint64(out_at)
     g0, p0 = np.uint64(given_at + shifts[law_at] * step), probabilities[law_at]
     if count == 1:
@@ -83,11 +85,11 @@ def gather(out, out_at, given, given_at, step, size, count, shifts, probabilitie
             out[o + j] += p0 * given[g0 + j]
 
 
-@kernel
-def serve_rows(
-    out, out_at, best, rate, best_at, t, given, given_at, length, total, low, high, count, shifts, dia_at, dia
-):
+@callee
+def serve_rows(room, out_at, best_at, t, given_at, length, total, low, high, laws, o):
     """The same on the axis of stride one: diagonals with a coefficient a place, and the chance to finish."""
+    out, given, best, rate = room.room, room.room, room.best, room.rate
+    count, dia_at, shifts, dia = laws.dia_count[o], laws.dia_at[o], laws.dia_shift, laws.dia
     n = np.uint64(high - low)
     f = np.uint64(dia_at * length + low)
     stride = np.uint64(length)

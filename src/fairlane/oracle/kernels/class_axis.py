@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlane.oracle.kernels.compile_flags import kernel
+from fairlane.oracle.kernels.compile_flags import callee
 
 
-@kernel
-def _row(out, out_at, given, given_at, up, up_at, n_rest, count, law_to, law_p, law_at, joint, joint_at, best, rate, t):
+@callee
+def _row(room, out_at, given, given_at, axes, up_at, n_rest, count, laws, law_at, joint_at, t):
     """Pairs of one U with all rests, and their part in the best of the places they make up."""
+    out, best, rate = room.room, room.best, room.rate
+    up, joint, law_to, law_p = axes.up, axes.joint, laws.to, laws.p
     for k in range(0, count, 3):
         p0 = law_p[law_at + k]
         u0 = np.uint64(up_at + law_to[law_at + k] * n_rest)
@@ -41,94 +43,33 @@ def _row(out, out_at, given, given_at, up, up_at, n_rest, count, law_to, law_p, 
                 best[h] = min(best[h], t * rate[h] + e)
 
 
-@kernel
-def serve_axis(
-    w,
-    k_outer,
-    c_outer,
-    base,
-    base_at,
-    room,
-    e_at,
-    best,
-    rate,
-    axis,
-    members,
-    most,
-    n_rest,
-    up_at,
-    up,
-    sub_at,
-    sub_count,
-    sub_least,
-    sub_parent,
-    joint_at,
-    joint,
-    pair_at,
-    counts,
-    law_at,
-    law_to,
-    law_p,
-    reach,
-    is_prompt,
-    table,
-):
+@callee
+def serve_axis(w, k_outer, c_outer, base_at, axis, room, axes, laws, durations):
     """Serve members of the innermost axis beside what an outer set already serves (k_outer rows, prompt c_outer).
 
-    ``base`` has the expectations before.
+    The expectations before stand in the room from ``base_at`` on.
     """
-    m = members[axis]
-    k_most = min(most[axis], table.shape[2] - 1 - k_outer) if w >= 0 else 0
+    out, best, rate, e_at = room.room, room.best, room.rate, room.scratch_at
+    up, law_to, law_p, is_prompt, table = axes.up, laws.to, laws.p, durations.is_prompt, durations.table
+    m = axes.members[axis]
+    k_most = min(axes.most[axis], table.shape[2] - 1 - k_outer) if w >= 0 else 0
     for k in range(1, k_most + 1):
         t = table[c_outer + 1, w + 1, k_outer + k]
         if t == 0.0:
             break
-        n = n_rest[axis, m - k]
-        for i in range(sub_count[axis, k]):
-            u = sub_at[axis, k] + i
-            x = sub_least[u]
-            out_at = e_at + pair_at[axis, k] + i * n
-            j_at = joint_at[axis, k] + i * n
-            c, law = counts[axis, w, x], law_at[axis, w, x]
+        n = axes.n_rest[axis, m - k]
+        for i in range(axes.sub_count[axis, k]):
+            u = axes.sub_at[axis, k] + i
+            x = axes.sub_least[u]
+            out_at = e_at + axes.pair_at[axis, k] + i * n
             if k == 1:
-                _row(
-                    room,
-                    out_at,
-                    base,
-                    base_at,
-                    up,
-                    up_at[axis, m - k],
-                    n,
-                    c,
-                    law_to,
-                    law_p,
-                    law,
-                    joint,
-                    j_at,
-                    best,
-                    rate,
-                    t,
-                )
+                from_at = base_at
             else:
-                from_at = e_at + pair_at[axis, k - 1] + (sub_parent[u] - sub_at[axis, k - 1]) * n_rest[axis, m - k + 1]
-                _row(
-                    room,
-                    out_at,
-                    room,
-                    from_at,
-                    up,
-                    up_at[axis, m - k],
-                    n,
-                    c,
-                    law_to,
-                    law_p,
-                    law,
-                    joint,
-                    j_at,
-                    best,
-                    rate,
-                    t,
-                )
+                before = axes.sub_parent[u] - axes.sub_at[axis, k - 1]
+                from_at = e_at + axes.pair_at[axis, k - 1] + before * axes.n_rest[axis, m - k + 1]
+            c, law = laws.counts[axis, w, x], laws.at[axis, w, x]
+            j_at = axes.joint_at[axis, k] + i * n
+            _row(room, out_at, out, from_at, axes, axes.up_at[axis, m - k], n, c, laws, law, j_at, t)
     if c_outer >= 0:
         return
     for o in range(is_prompt.size):
@@ -138,101 +79,66 @@ def serve_axis(
             t = table[o + 1, w + 1, k_outer + k]
             if t == 0.0:
                 break
-            n, n_full = n_rest[axis, m - k - 1], n_rest[axis, m - k]
-            for i in range(sub_count[axis, k]):
-                for y in range(reach[axis, o, 0], reach[axis, o, 1]):
-                    c, law = counts[axis, o, y], law_at[axis, o, y]
-                    u_at = up_at[axis, m - k - 1]
+            n, n_full = axes.n_rest[axis, m - k - 1], axes.n_rest[axis, m - k]
+            u_at = axes.up_at[axis, m - k - 1]
+            for i in range(axes.sub_count[axis, k]):
+                from_at = base_at if k == 0 else e_at + axes.pair_at[axis, k] + i * n_full
+                j_at = axes.joint_at[axis, k] + i * n_full
+                for y in range(laws.reach[axis, o, 0], laws.reach[axis, o, 1]):
+                    c, law = laws.counts[axis, o, y], laws.at[axis, o, y]
                     for r in range(n):
-                        h = joint[joint_at[axis, k] + i * n_full + up[u_at + y * n + r]]
+                        h = axes.joint[j_at + up[u_at + y * n + r]]
                         e = t * rate[h]
                         for j in range(law, law + c):
-                            rest = up[u_at + law_to[j] * n + r]
-                            if k == 0:
-                                e += law_p[j] * base[base_at + rest]
-                            else:
-                                e += law_p[j] * room[e_at + pair_at[axis, k] + i * n_full + rest]
+                            e += law_p[j] * out[from_at + up[u_at + law_to[j] * n + r]]
                         best[h] = min(best[h], e)
 
 
-@kernel
-def sweep_axis(
-    values,
-    values_at,
-    room,
-    e_at,
-    e_step,
-    best,
-    rate,
-    big,
-    axis,
-    members,
-    n_rest,
-    up_at,
-    up,
-    sub_at,
-    sub_least,
-    sub_parent,
-    joint_at,
-    joint,
-    pair_at,
-    counts,
-    law_at,
-    law_to,
-    law_p,
-    is_prompt,
-    table,
-    entry_at,
-    entry_start,
-    entry_k,
-    entry_u,
-    entry_y,
-    entry_r,
-):
+@callee
+def sweep_axis(values, values_at, axis, room, axes, laws, durations, entries, big):
     """Values of all places of the innermost axis, from the last to the first; only its own members are served."""
-    m = members[axis]
+    out, best, rate, e_at = room.room, room.best, room.rate, room.pairs_at
+    up, law_to, law_p, is_prompt, table = axes.up, laws.to, laws.p, durations.is_prompt, durations.table
+    m = axes.members[axis]
+    step = axes.pairs[axis]
     n_operators = is_prompt.size
-    for h in range(n_rest[axis, m] - 1, -1, -1):
+    for h in range(axes.n_rest[axis, m] - 1, -1, -1):
         least = best[h]
         paid = rate[h]
-        for entry in range(entry_start[entry_at[axis] + h], entry_start[entry_at[axis] + h + 1]):
-            k, u, y, r = entry_k[entry], entry_u[entry], entry_y[entry], entry_r[entry]
-            i = u - sub_at[axis, k]
+        for entry in range(entries.start[entries.at[axis] + h], entries.start[entries.at[axis] + h + 1]):
+            k, u, y, r = entries.k[entry], entries.u[entry], entries.y[entry], entries.rest[entry]
+            i = u - axes.sub_at[axis, k]
             if y < 0:
-                n = n_rest[axis, m - k]
-                x = sub_least[u]
+                n = axes.n_rest[axis, m - k]
+                x = axes.sub_least[u]
                 for w in range(n_operators):
                     t = table[0, w + 1, k]
                     if is_prompt[w] or t == 0.0:
                         continue
                     e = 0.0
-                    law = law_at[axis, w, x]
-                    u_at = up_at[axis, m - k] + r
+                    law = laws.at[axis, w, x]
+                    u_at = axes.up_at[axis, m - k] + r
                     if k == 1:
-                        for j in range(law, law + counts[axis, w, x]):
+                        for j in range(law, law + laws.counts[axis, w, x]):
                             e += law_p[j] * values[values_at + up[u_at + law_to[j] * n]]
                     else:
-                        from_at = (
-                            e_at
-                            + w * e_step
-                            + pair_at[axis, k - 1]
-                            + (sub_parent[u] - sub_at[axis, k - 1]) * n_rest[axis, m - k + 1]
-                        )
-                        for j in range(law, law + counts[axis, w, x]):
-                            e += law_p[j] * room[from_at + up[u_at + law_to[j] * n]]
-                    room[e_at + w * e_step + pair_at[axis, k] + i * n + r] = e
+                        before = axes.sub_parent[u] - axes.sub_at[axis, k - 1]
+                        from_at = e_at + w * step + axes.pair_at[axis, k - 1] + before * axes.n_rest[axis, m - k + 1]
+                        for j in range(law, law + laws.counts[axis, w, x]):
+                            e += law_p[j] * out[from_at + up[u_at + law_to[j] * n]]
+                    out[e_at + w * step + axes.pair_at[axis, k] + i * n + r] = e
                     least = min(least, t * paid + e)
                 continue
-            n, n_full = n_rest[axis, m - k - 1], n_rest[axis, m - k]
-            u_at = up_at[axis, m - k - 1] + r
+            n, n_full = axes.n_rest[axis, m - k - 1], axes.n_rest[axis, m - k]
+            u_at = axes.up_at[axis, m - k - 1] + r
             for o in range(n_operators):
                 if not is_prompt[o]:
                     continue
-                law = law_at[axis, o, y]
+                law = laws.at[axis, o, y]
                 if k == 0:
                     t = table[o + 1, 0, 0]
                     e = t * paid
-                    for j in range(law, law + counts[axis, o, y]):
+                    for j in range(law, law + laws.counts[axis, o, y]):
                         e += law_p[j] * values[values_at + up[u_at + law_to[j] * n]]
                     least = min(least, e)
                     continue
@@ -241,9 +147,9 @@ def sweep_axis(
                     if is_prompt[w] or t == 0.0:
                         continue
                     e = t * paid
-                    at = e_at + w * e_step + pair_at[axis, k] + i * n_full
-                    for j in range(law, law + counts[axis, o, y]):
-                        e += law_p[j] * room[at + up[u_at + law_to[j] * n]]
+                    at = e_at + w * step + axes.pair_at[axis, k] + i * n_full
+                    for j in range(law, law + laws.counts[axis, o, y]):
+                        e += law_p[j] * out[at + up[u_at + law_to[j] * n]]
                     least = min(least, e)
         # only the final state has no action
         values[values_at + h] = least if least < big else 0.0 * least

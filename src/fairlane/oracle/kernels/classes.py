@@ -1,8 +1,7 @@
 """The backward sweep where exchangeable requests share an axis. Arrays in, arrays out; no checks.
 
 Sets over the outer axes are listed for the current places, each with the vector of its expectations over the axes
-further in; the innermost axis is swept as a whole by `_kernel_class_axis`. A change there needs one here too:
-numba's cache looks at this file's time alone.
+further in; the innermost axis is swept as a whole by `class_axis`.
 """
 
 from __future__ import annotations
@@ -10,59 +9,39 @@ from __future__ import annotations
 import numpy as np
 
 from fairlane.oracle.kernels.class_axis import serve_axis, sweep_axis
-from fairlane.oracle.kernels.compile_flags import kernel
+from fairlane.oracle.kernels.compile_flags import callee, kernel
 
 
-@kernel
-def _joint_law(
-    axis,
-    k,
-    u,
-    y,
-    r,
-    w,
-    o,
-    members,
-    n_rest,
-    up_at,
-    up,
-    sub_least,
-    sub_parent,
-    counts,
-    law_at,
-    law_to,
-    law_p,
-    chance,
-    to,
-    p,
-):
+@callee
+def _joint_law(axis, k, u, y, r, w, o, room, axes, laws):
     """Places that serving U (operator w) and the prompt y (operator o) leads to; their number. ``chance`` stays 0."""
+    chance, to, p, up = room.chance, room.to, room.p, axes.up
     count = 1
-    size = members[axis] - k
+    size = axes.members[axis] - k
     if y >= 0:
         size -= 1
-        law = law_at[axis, o, y]
-        count = counts[axis, o, y]
+        law = laws.at[axis, o, y]
+        count = laws.counts[axis, o, y]
         for j in range(count):
-            to[j] = up[up_at[axis, size] + law_to[law + j] * n_rest[axis, size] + r]
-            p[j] = law_p[law + j]
+            to[j] = up[axes.up_at[axis, size] + laws.to[law + j] * axes.n_rest[axis, size] + r]
+            p[j] = laws.p[law + j]
         size += 1
     else:
         to[0] = r
         p[0] = 1.0
     for _ in range(k):
-        x = sub_least[u]
-        u = sub_parent[u]
-        law = law_at[axis, w, x]
+        x = axes.sub_least[u]
+        u = axes.sub_parent[u]
+        law = laws.at[axis, w, x]
         grown = count
         # new places behind the old ones, then moved to the front
         for i in range(count):
-            for j in range(law, law + counts[axis, w, x]):
-                at = up[up_at[axis, size] + law_to[j] * n_rest[axis, size] + to[i]]
+            for j in range(law, law + laws.counts[axis, w, x]):
+                at = up[axes.up_at[axis, size] + laws.to[j] * axes.n_rest[axis, size] + to[i]]
                 if chance[at] == 0.0:
                     to[grown] = at
                     grown += 1
-                chance[at] += p[i] * law_p[j]
+                chance[at] += p[i] * laws.p[j]
         for i in range(count, grown):
             to[i - count] = to[i]
             p[i - count] = chance[to[i]]
@@ -72,9 +51,10 @@ def _joint_law(
     return count
 
 
-@kernel
-def _blend(out, out_at, given, given_at, step, count, to, p):
-    """out = sum of p[i] * given[at + to[i] * step :] over one step."""
+@callee
+def _blend(room, out_at, given, given_at, step, count):
+    """Expectations over one step from ``out_at`` on: sum of p[i] * given[at + to[i] * step :]."""
+    out, to, p = room.room, room.to, room.p
     n, o = np.uint64(step), np.uint64(out_at)
     for i in range(0, count, 2):
         p0, g0 = p[i], np.uint64(given_at + to[i] * step)
@@ -95,218 +75,92 @@ def _blend(out, out_at, given, given_at, step, count, to, p):
                 out[o + j] += p0 * given[g0 + j] + p1 * given[g1 + j]
 
 
-@kernel
-def sweep_outer(
-    first_places,
-    values,
-    room,
-    nodes_from,
-    nodes_at,
-    nodes_w,
-    nodes_k,
-    nodes_c,
-    list_end,
-    room_top,
-    places,
-    chance,
-    to,
-    p,
-    best,
-    rate,
-    strides,
-    place_rate,
-    place_rate_at,
-    time_price,
-    big,
-    e_at,
-    e_step,
-    scratch_at,
-    members,
-    most,
-    n_rest,
-    up_at,
-    up,
-    sub_at,
-    sub_count,
-    sub_least,
-    sub_parent,
-    joint_at,
-    joint,
-    pair_at,
-    counts,
-    law_at,
-    law_to,
-    law_p,
-    reach,
-    is_prompt,
-    table,
-    entry_at,
-    entry_start,
-    entry_k,
-    entry_u,
-    entry_y,
-    entry_r,
-):
-    """All states with some places of the outermost axis; states of its greater levels are done."""
-    n_axes = members.size
-    inner = n_axes - 1
-    n_inner = n_rest[inner, members[inner]]
+@callee
+def _list_sets(a, values, strides, nodes, room, axes, laws, durations, entries):
+    """Sets over the axes up to a, for the current places, from those over the axes before."""
+    is_prompt, table, place = durations.is_prompt, durations.table, room.places[a]
     n_operators = is_prompt.size
-    for first in first_places:
-        # list_end[a + 1] closes the sets over axes up to a; entry 0 of each list is the empty set
-        nodes_from[0], nodes_at[0], nodes_w[0], nodes_k[0], nodes_c[0] = 0, 0, -1, 0, -1
-        list_end[0], room_top[0] = 1, 0
-        places[0] = first
-        for a in range(1, inner):
+    begun = 0 if a == 0 else nodes.end[a - 1]
+    end = nodes.end[a]
+    top = nodes.top[a]
+    at = end
+    step = strides[a]
+    for e in range(begun, end):
+        nodes.in_room[at] = nodes.in_room[e]
+        nodes.at[at] = nodes.at[e] + place * step
+        nodes.w[at], nodes.k[at], nodes.c[at] = nodes.w[e], nodes.k[e], nodes.c[e]
+        at += 1
+    for entry in range(entries.start[entries.at[a] + place], entries.start[entries.at[a] + place + 1]):
+        k, u, y, r = entries.k[entry], entries.u[entry], entries.y[entry], entries.rest[entry]
+        for w in range(-1, n_operators):
+            if (k == 0) != (w < 0) or (w >= 0 and is_prompt[w]):
+                continue
+            for o in range(-1, n_operators):
+                if (y < 0) != (o < 0) or (o >= 0 and not is_prompt[o]):
+                    continue
+                count = -1
+                for e in range(begun, end):
+                    we, ke, ce = nodes.w[e], nodes.k[e], nodes.c[e]
+                    if (we >= 0 and w >= 0 and we != w) or (ce >= 0 and o >= 0):
+                        continue
+                    w_all, c_all = max(we, w), max(ce, o)
+                    if ke + k >= table.shape[2] or table[c_all + 1, w_all + 1, ke + k] == 0.0:
+                        continue
+                    if count < 0:
+                        count = _joint_law(a, k, u, y, r, w, o, room, axes, laws)
+                    if nodes.in_room[e] == 0:
+                        _blend(room, top, values, nodes.at[e], step, count)
+                    else:
+                        _blend(room, top, room.room, nodes.at[e], step, count)
+                    nodes.in_room[at], nodes.at[at] = 1, top
+                    nodes.w[at], nodes.k[at], nodes.c[at] = w_all, ke + k, c_all
+                    top += step
+                    at += 1
+    nodes.end[a + 1] = at
+    nodes.top[a + 1] = top
+
+
+@kernel
+def sweep_outer(first_places, values, strides, nodes, room, axes, laws, durations, entries, rates):
+    """All states with some places of the outermost axis; states of its greater levels are done."""
+    places, best, rate, out = room.places, room.best, room.rate, room.room
+    is_prompt = durations.is_prompt
+    members, n_rest = axes.members, axes.n_rest
+    n_axes = members.size
+    innermost = n_axes - 1
+    n_inner = n_rest[innermost, members[innermost]]
+    for i in range(first_places.size):
+        # end[a + 1] closes the sets over axes up to a; entry 0 of each list is the empty set
+        nodes.in_room[0], nodes.at[0], nodes.w[0], nodes.k[0], nodes.c[0] = 0, 0, -1, 0, -1
+        nodes.end[0], nodes.top[0] = 1, 0
+        places[0] = first_places[i]
+        for a in range(1, innermost):
             places[a] = n_rest[a, members[a]] - 1
         changed = 0
         while True:
-            for a in range(changed, inner):
-                begun = 0 if a == 0 else list_end[a - 1]
-                end = list_end[a]
-                top = room_top[a]
-                at = end
-                step = strides[a]
-                for e in range(begun, end):
-                    nodes_from[at] = nodes_from[e]
-                    nodes_at[at] = nodes_at[e] + places[a] * step
-                    nodes_w[at], nodes_k[at], nodes_c[at] = nodes_w[e], nodes_k[e], nodes_c[e]
-                    at += 1
-                first_entry = entry_start[entry_at[a] + places[a]]
-                last_entry = entry_start[entry_at[a] + places[a] + 1]
-                for entry in range(first_entry, last_entry):
-                    k, u, y, r = entry_k[entry], entry_u[entry], entry_y[entry], entry_r[entry]
-                    for w in range(-1, n_operators):
-                        if (k == 0) != (w < 0) or (w >= 0 and is_prompt[w]):
-                            continue
-                        for o in range(-1, n_operators):
-                            if (y < 0) != (o < 0) or (o >= 0 and not is_prompt[o]):
-                                continue
-                            count = -1
-                            for e in range(begun, end):
-                                we, ke, ce = nodes_w[e], nodes_k[e], nodes_c[e]
-                                if (we >= 0 and w >= 0 and we != w) or (ce >= 0 and o >= 0):
-                                    continue
-                                w_all, c_all = max(we, w), max(ce, o)
-                                if ke + k >= table.shape[2] or table[c_all + 1, w_all + 1, ke + k] == 0.0:
-                                    continue
-                                if count < 0:
-                                    count = _joint_law(
-                                        a,
-                                        k,
-                                        u,
-                                        y,
-                                        r,
-                                        w,
-                                        o,
-                                        members,
-                                        n_rest,
-                                        up_at,
-                                        up,
-                                        sub_least,
-                                        sub_parent,
-                                        counts,
-                                        law_at,
-                                        law_to,
-                                        law_p,
-                                        chance,
-                                        to,
-                                        p,
-                                    )
-                                if nodes_from[e] == 0:
-                                    _blend(room, top, values, nodes_at[e], step, count, to, p)
-                                else:
-                                    _blend(room, top, room, nodes_at[e], step, count, to, p)
-                                nodes_from[at], nodes_at[at] = 1, top
-                                nodes_w[at], nodes_k[at], nodes_c[at] = w_all, ke + k, c_all
-                                top += step
-                                at += 1
-                list_end[a + 1] = at
-                room_top[a + 1] = top
-
-            begun = 0 if inner == 0 else list_end[inner - 1]
-            values_at = nodes_at[begun]
-            outer = time_price
-            for a in range(inner):
-                outer += place_rate[place_rate_at[a] + places[a]]
+            for a in range(changed, innermost):
+                _list_sets(a, values, strides, nodes, room, axes, laws, durations, entries)
+            begun = 0 if innermost == 0 else nodes.end[innermost - 1]
+            values_at = nodes.at[begun]
+            outer = rates.time
+            for a in range(innermost):
+                outer += rates.place[rates.at[a] + places[a]]
             for h in range(n_inner):
-                rate[h] = outer + place_rate[place_rate_at[inner] + h]
-                best[h] = big
-            for e in range(begun + 1, list_end[inner]):
-                w, k, c = nodes_w[e], nodes_k[e], nodes_c[e]
-                t = table[c + 1, w + 1, k]
-                from_j = np.uint64(nodes_at[e])
+                rate[h] = outer + rates.place[rates.at[innermost] + h]
+                best[h] = rates.big
+            for e in range(begun + 1, nodes.end[innermost]):
+                w, k, c = nodes.w[e], nodes.k[e], nodes.c[e]
+                t = durations.table[c + 1, w + 1, k]
+                from_j = np.uint64(nodes.at[e])
                 for j in range(np.uint64(n_inner)):
-                    best[j] = min(best[j], t * rate[j] + room[from_j + j])
+                    best[j] = min(best[j], t * rate[j] + out[from_j + j])
                 # a set without rows may still get rows of any width
-                for width in range(-1, n_operators):
+                for width in range(-1, is_prompt.size):
                     if (width >= 0 and is_prompt[width]) or (w >= 0 and width != w):
                         continue
-                    serve_axis(
-                        width,
-                        k,
-                        c,
-                        room,
-                        nodes_at[e],
-                        room,
-                        scratch_at,
-                        best,
-                        rate,
-                        inner,
-                        members,
-                        most,
-                        n_rest,
-                        up_at,
-                        up,
-                        sub_at,
-                        sub_count,
-                        sub_least,
-                        sub_parent,
-                        joint_at,
-                        joint,
-                        pair_at,
-                        counts,
-                        law_at,
-                        law_to,
-                        law_p,
-                        reach,
-                        is_prompt,
-                        table,
-                    )
-            sweep_axis(
-                values,
-                values_at,
-                room,
-                e_at,
-                e_step,
-                best,
-                rate,
-                big,
-                inner,
-                members,
-                n_rest,
-                up_at,
-                up,
-                sub_at,
-                sub_least,
-                sub_parent,
-                joint_at,
-                joint,
-                pair_at,
-                counts,
-                law_at,
-                law_to,
-                law_p,
-                is_prompt,
-                table,
-                entry_at,
-                entry_start,
-                entry_k,
-                entry_u,
-                entry_y,
-                entry_r,
-            )
-            a = inner - 1
+                    serve_axis(width, k, c, nodes.at[e], innermost, room, axes, laws, durations)
+            sweep_axis(values, values_at, innermost, room, axes, laws, durations, entries, rates.big)
+            a = innermost - 1
             while a >= 1 and places[a] == 0:
                 places[a] = n_rest[a, members[a]] - 1
                 a -= 1

@@ -16,51 +16,24 @@ ONE, TWO, THREE = np.uint64(1), np.uint64(2), np.uint64(3)
 
 
 @kernel
-def serve_rows(
-    level,
-    part,
-    parts,
-    k,
-    group,
-    n_groups,
-    values,
-    room,
-    best,
-    rate,
-    leaf,
-    leaf_at,
-    n_rest,
-    n_below,
-    up,
-    level_start,
-    parent_at,
-    out_at,
-    least,
-    parent,
-    sub_level,
-    joint,
-    law_at,
-    law_count,
-    law_to,
-    law_p,
-    row_t,
-):
+def serve_rows(level, part, parts, k, group, n_groups, leaf, values, room, best, rate, rests, sets, laws, row_t):
     """Serve k rows: one group of four widths, all pairs of one level whose U falls to this part.
 
-    ``n_rest`` multisets R of the size left, ``n_below`` of one more; ``leaf`` pairs are kept nowhere.
+    ``rests`` are beside the k rows; ``leaf`` pairs are kept nowhere.
     """
+    n_rest, up, level_start, least, law_to, law_p = rests.n, rests.up, rests.level_start, sets.least, laws.to, laws.p
     lanes = 4 * n_groups
     lane = 4 * group
     t0, t1, t2, t3 = row_t[lane], row_t[lane + 1], row_t[lane + 2], row_t[lane + 3]
     most_level = level_start.size - 2
     for i in range(least.size):
-        v = level - sub_level[i]
+        v = level - sets.level[i]
         # neighbours share a parent, and with it what is in the cache
         if v < 0 or v > most_level or (i >> 5) % parts != part:
             continue
         x = least[i]
-        first, last = law_at[x], law_at[x] + law_count[x]
-        from_at = parent_at + parent[i] * n_below * lanes + lane
+        first, last = laws.at[x], laws.at[x] + laws.count[x]
+        from_at = sets.parent_at + sets.parent[i] * rests.n_more * lanes + lane
         for r in range(level_start[v], level_start[v + 1]):
             e0 = e1 = e2 = e3 = 0.0
             if k == 1:
@@ -80,12 +53,12 @@ def serve_rows(
                     e2 += law_p[p + TWO] * room[f + TWO]
                     e3 += law_p[p + THREE] * room[f + THREE]
             if not leaf:
-                f = np.uint64(out_at + (i * n_rest + r) * lanes + lane)
+                f = np.uint64(sets.at + (i * n_rest + r) * lanes + lane)
                 room[f] = e0
                 room[f + ONE] = e1
                 room[f + TWO] = e2
                 room[f + THREE] = e3
-            h = np.uint64(joint[np.uint64(i * n_rest + r)])
+            h = np.uint64(sets.joint[np.uint64(i * n_rest + r)])
             paid = rate[h]
             found = best[h]
             if t0 != 0.0:
@@ -100,44 +73,21 @@ def serve_rows(
 
 
 @kernel
-def serve_prompt(
-    level,
-    part,
-    parts,
-    k,
-    lanes,
-    values,
-    room,
-    best,
-    rate,
-    n_rest,
-    n_below,
-    up,
-    level_start,
-    rows_at,
-    sub_level,
-    joint,
-    first_prompt,
-    end_prompt,
-    fill_at,
-    fill_count,
-    fill_to,
-    fill_p,
-    fill_t,
-):
+def serve_prompt(level, part, parts, k, lanes, values, room, best, rate, rests, sets, fills, fill_t):
     """Fill one prompt beside k rows: all pairs of one level whose U falls to this part.
 
-    ``n_rest`` counts what is left beside rows and prompt, ``n_below`` what is left beside the rows.
+    ``rests`` are beside rows and prompt.
     """
+    n_rest, n_more, up, level_start = rests.n, rests.n_more, rests.up, rests.level_start
     most_level = level_start.size - 2
-    for i in range(sub_level.size):
-        for y in range(first_prompt, end_prompt):
-            v = level - sub_level[i] - y
+    for i in range(sets.level.size):
+        for y in range(fills.low, fills.high):
+            v = level - sets.level[i] - y
             if v < 0 or v > most_level or (i + y) % parts != part:
                 continue
-            first, last = fill_at[y], fill_at[y] + fill_count[y]
+            first, last = fills.at[y], fills.at[y] + fills.count[y]
             for r in range(level_start[v], level_start[v + 1]):
-                h = np.uint64(joint[i * n_below + up[y * n_rest + r]])
+                h = np.uint64(sets.joint[i * n_more + up[y * n_rest + r]])
                 found = best[h]
                 for w in range(lanes if k > 0 else 1):
                     t = fill_t[w]
@@ -145,8 +95,8 @@ def serve_prompt(
                         continue
                     e = t * rate[h]
                     for o in range(first, last):
-                        rest = up[fill_to[o] * n_rest + r]
-                        e += fill_p[o] * (values[rest] if k == 0 else room[rows_at + (i * n_below + rest) * lanes + w])
+                        rest = up[fills.to[o] * n_rest + r]
+                        e += fills.p[o] * (values[rest] if k == 0 else room[sets.at + (i * n_more + rest) * lanes + w])
                     found = min(found, e)
                 best[h] = found
 

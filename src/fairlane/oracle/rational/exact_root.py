@@ -27,6 +27,7 @@ from fairlane.oracle.encoding.multisets import binomials
 from fairlane.oracle.encoding.packing import Axis, Floats, Ints, earned_from
 from fairlane.oracle.encoding.rounding import action_roundings, relative_error
 from fairlane.oracle.encoding.signatures import EMPTY, Rules, Signature
+from fairlane.oracle.kernels.arguments import Numbering, Odometer, ServedSets
 from fairlane.oracle.sweeps.class_tables import laws_of
 from fairlane.oracle.sweeps.compiled import Swept
 from fairlane.reference.errors import TooLarge, Unsupported
@@ -101,7 +102,7 @@ class ExactRoot:
         places = [np.zeros(0, dtype=np.int64) if n is None else n.place for n in swept.numbering]
         most_members = max(axis.members for axis in packed.axes)
         longest = max(len(axis.chain) for axis in packed.axes)
-        self.fixed = (
+        self.numbering = Numbering(
             np.array(self.axis_of, dtype=np.int64),
             starts.astype(np.int64),
             np.array(swept.strides, dtype=np.int64),
@@ -110,6 +111,10 @@ class ExactRoot:
             np.cumsum([0, *(p.size for p in places)])[:-1].astype(np.int64),
         )
         self.laws = laws
+        n = len(self.axis_of)
+        after, at, work = (np.zeros(n, dtype=np.int64) for _ in range(3))
+        n_axes = len(packed.axes)
+        self.room = Odometer(after, at, work, np.zeros(n_axes, dtype=np.bool_), np.zeros(n_axes, dtype=np.int64))
         # Computed costs carry the sweep's error and that of their own sum. Twice their total also covers the product
         # of the two, and the roundings of the comparison itself.
         try:
@@ -167,15 +172,15 @@ class ExactRoot:
         members = [pair for served in sets for pair in served.members]
         expectations(
             np.array([x for places in digits for x in places], dtype=np.int64),
-            *self.fixed,
+            self.numbering,
             self.swept.costs,
-            np.cumsum([0, *(len(served.members) for served in sets)]).astype(np.int64),
-            np.array([m for m, _ in members], dtype=np.int64),
-            np.array([o for _, o in members], dtype=np.int64),
-            self.laws.counts,
-            self.laws.at,
-            self.laws.to,
-            self.laws.p,
+            ServedSets(
+                start=np.cumsum([0, *(len(served.members) for served in sets)]).astype(np.int64),
+                member=np.array([m for m, _ in members], dtype=np.int64),
+                operator=np.array([o for _, o in members], dtype=np.int64),
+            ),
+            self.laws,
+            self.room,
             out,
         )
         return out
@@ -222,12 +227,14 @@ class ExactRoot:
         out = np.empty(len(weights), dtype=np.int64)
         followers(
             np.array(flat, dtype=np.int64),
-            *self.fixed,
-            np.array([m for m, _ in served.members], dtype=np.int64),
-            np.array([o for _, o in served.members], dtype=np.int64),
-            self.laws.counts,
-            self.laws.at,
-            self.laws.to,
+            self.numbering,
+            ServedSets(
+                start=np.array([0, len(served.members)], dtype=np.int64),
+                member=np.array([m for m, _ in served.members], dtype=np.int64),
+                operator=np.array([o for _, o in served.members], dtype=np.int64),
+            ),
+            self.laws,
+            self.room,
             out,
         )
         return out, weights

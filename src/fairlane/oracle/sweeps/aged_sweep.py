@@ -22,13 +22,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import comb, lcm, prod
-from typing import NamedTuple
 
 import numpy as np
 
 from fairlane.oracle.encoding.packing import Floats, Ints, Packed, earned_from, lanes_couple, merged_axes, operators_of
 from fairlane.oracle.encoding.rounding import RANGE, depth, most_outcomes, most_served, relative_error
-from fairlane.oracle.sweeps.class_tables import Laws, laws_of
+from fairlane.oracle.kernels.arguments import AgedActions, AgedPrices, AgedRoom, AgedSpace, AgedTable
+from fairlane.oracle.sweeps.class_tables import laws_of
 from fairlane.reference.errors import TooLarge, Unsupported
 from fairlane.reference.model.instance import Instance
 from fairlane.reference.model.state import initial_state
@@ -40,13 +40,6 @@ PLACE_BYTES = 40
 LEAST_STATES = 512
 # a search is interrupted and reported after so many states
 PIECE = 4096
-
-
-class _Actions(NamedTuple):
-    """Durations by capacity, width and rows; see the kernel."""
-
-    start: Ints
-    durations: Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +113,7 @@ def aged_step_roundings(packed: Packed) -> int:
     return int(most_outcomes(packed) ** served + 2 * served + 1 + 2 * requests + 10)
 
 
-def _actions_of(packed: Packed, unit: int) -> _Actions:
+def _actions_of(packed: Packed, unit: int) -> AgedActions:
     widths = [op.width for op in packed.operators if op.width]
     capacities = [op.capacity for op in packed.operators if op.capacity]
     graphs = packed.instance.graphs.graphs
@@ -142,7 +135,7 @@ def _actions_of(packed: Packed, unit: int) -> _Actions:
                     }
                 )
             start[c, w, most + 1] = len(durations)
-    return _Actions(start, np.array(durations, dtype=np.int64))
+    return AgedActions(len(widths), len(capacities), start, np.array(durations, dtype=np.int64))
 
 
 def sweep_aged(
@@ -192,10 +185,9 @@ def sweep_aged(
     strides = tuple(prod(sizes[a + 1 :]) for a in range(len(sizes)))
     laws, actions = laws_of(packed), _actions_of(packed, unit)
     error = relative_error(depth(packed) * aged_step_roundings(packed))
-    prices = _Prices.of(packed, unit)
-    prices.check_range(packed, ages)
-    fixed = _fixed(packed, laws, actions, prices, strides, sizes, ages)
-    final = sum((size - ages) * stride for size, stride in zip(sizes, strides, strict=True))
+    prices = _prices_of(packed, unit)
+    _check_range(packed, unit, ages)
+    space = _space_of(packed, strides, sizes, ages)
     root = sum(packed.axes[a].places[local] * ages * strides[a] for a, local in enumerate(initial_state(instance)))
 
     def refuse(capacity: int) -> None:
@@ -216,57 +208,31 @@ def sweep_aged(
         capacity *= 2
     refuse(capacity)
     table = _Table(capacity, root, find)
+    nothing = np.zeros(1)
     done = 0
     while done < table.known:
         if table.known + burst > table.capacity // 2:
             refuse(2 * table.capacity)
             table.grow(rehash)
         last = min(table.known, done + PIECE)
+        reached = table.arrays(nothing)
+        most = table.capacity // 2 - burst
         done, table.known = visit(
-            done,
-            last,
-            table.codes,
-            False,
-            worst,
-            table.codes,
-            table.known,
-            table.capacity // 2 - burst,
-            table.keys,
-            table.slots,
-            table.capacity - 1,
-            np.zeros(1),
-            final,
-            *fixed,
-            *_scratch(n),
+            done, last, table.codes, False, worst, table.known, most, reached, space, prices, laws, actions, _room(n)
         )
         if on_progress is not None:
             on_progress(done, 2 * table.known)
 
     level = np.zeros(table.known, dtype=np.int64)
-    levels(table.codes, table.known, fixed[0], fixed[1], ages, level)
+    levels(table.known, table.arrays(nothing), space, level)
     order = np.argsort(-level, kind="stable").astype(np.int64)
     edges = np.searchsorted(-level[order], np.arange(-int(level.max(initial=0)), 2))
     costs = np.zeros(table.known)
+    valued = table.arrays(costs)
     workers = threads if threads is not None else (os.cpu_count() or 1)
 
     def value(first: int, last: int) -> None:
-        visit(
-            first,
-            last,
-            order,
-            True,
-            worst,
-            table.codes,
-            table.known,
-            0,
-            table.keys,
-            table.slots,
-            table.capacity - 1,
-            costs,
-            final,
-            *fixed,
-            *_scratch(n),
-        )
+        visit(first, last, order, True, worst, table.known, 0, valued, space, prices, laws, actions, _room(n))
 
     with ThreadPoolExecutor(max_workers=workers) as pool:
         for first, last in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
@@ -305,6 +271,10 @@ class _Table:
         self.slots = np.zeros(capacity, dtype=np.int64)
         self.keys[find(self.keys, root, capacity - 1)] = root
 
+    def arrays(self, values: Floats) -> AgedTable:
+        """What the kernels are given."""
+        return AgedTable(self.keys, self.slots, self.capacity - 1, self.codes, values)
+
     def grow(self, rehash: Callable[..., None]) -> None:
         """Twice the room."""
         self.capacity *= 2
@@ -316,79 +286,50 @@ class _Table:
         rehash(self.codes, self.known, self.keys, self.slots, self.capacity - 1)
 
 
-class _Prices(NamedTuple):
-    """Prices a unit of time, and a squared unit."""
-
-    rates: Floats
-    ages: Floats
-    time: float
-    least: Fraction
-    most: Fraction
-
-    @classmethod
-    def of(cls, packed: Packed, unit: int) -> _Prices:
-        longest = max(len(axis.chain) for axis in packed.axes)
-        rates = np.zeros((len(packed.axes), longest))
-        for a, axis in enumerate(packed.axes):
-            rates[a, : len(axis.chain)] = [float(r / unit) for r in axis.rates]
-        objective = packed.instance.objective
-        aged = [objective.age_price * r.weight / unit**2 for r in packed.instance.requests]
-        exact = [objective.time_price / unit, *(r / unit for axis in packed.axes for r in axis.rates), *aged]
-        priced = [r for r in exact if r]
-        return cls(
-            rates,
-            np.array([float(r) for r in aged]),
-            float(objective.time_price / unit),
-            min(priced, default=Fraction(1)),
-            max(priced, default=Fraction(1)),
-        )
-
-    def check_range(self, packed: Packed, ages: int) -> None:
-        """Refuse what doubles do not hold with a relative error, or ages that they do not hold exactly.
-
-        A state's cost is 0, or it pays for its next step, at least half of the least price, or it has only prompts
-        that cost nothing yet. Of these the first to publish that can go on as a stream does so with at least the least
-        chance, and pays then. The smallest number met is such a cost times the chances of one joint outcome.
-        """
-        chance = min(p for axis in packed.axes for chain in axis.laws for law in chain for _, p in law)
-        least = self.least * chance ** (most_served(packed) + 1) / 2
-        most = self.most * ages**2 * (len(packed.axes) + 1) * depth(packed)
-        if most > RANGE[8] or least < 1 / RANGE[8] or ages**2 >= 2**53:
-            raise Unsupported("costs or ages leave the range of floating-point numbers")
+def _prices_of(packed: Packed, unit: int) -> AgedPrices:
+    longest = max(len(axis.chain) for axis in packed.axes)
+    rates = np.zeros((len(packed.axes), longest))
+    for a, axis in enumerate(packed.axes):
+        rates[a, : len(axis.chain)] = [float(r / unit) for r in axis.rates]
+    aged = np.array([float(r) for r in _age_prices(packed, unit)])
+    return AgedPrices(rates, aged, float(packed.instance.objective.time_price / unit))
 
 
-def _fixed(
-    packed: Packed,
-    laws: Laws,
-    actions: _Actions,
-    prices: _Prices,
-    strides: tuple[int, ...],
-    sizes: list[int],
-    ages: int,
-) -> tuple[Ints, Ints, object, Ints, Floats, Floats, float, Ints, Ints, Ints, Floats, int, int, Ints, Ints]:
+def _age_prices(packed: Packed, unit: int) -> list[Fraction]:
+    """Prices a squared unit of age, by request."""
+    return [packed.instance.objective.age_price * r.weight / unit**2 for r in packed.instance.requests]
+
+
+def _check_range(packed: Packed, unit: int, ages: int) -> None:
+    """Refuse what doubles do not hold with a relative error, or ages that they do not hold exactly.
+
+    A state's cost is 0, or it pays for its next step, at least half of the least price, or it has only prompts
+    that cost nothing yet. Of these the first to publish that can go on as a stream does so with at least the least
+    chance, and pays then. The smallest number met is such a cost times the chances of one joint outcome.
+    """
+    time_price = packed.instance.objective.time_price
+    exact = [time_price / unit, *(r / unit for axis in packed.axes for r in axis.rates), *_age_prices(packed, unit)]
+    priced = [r for r in exact if r]
+    chance = min(p for axis in packed.axes for chain in axis.laws for law in chain for _, p in law)
+    least = min(priced, default=Fraction(1)) * chance ** (most_served(packed) + 1) / 2
+    most = max(priced, default=Fraction(1)) * ages**2 * (len(packed.axes) + 1) * depth(packed)
+    if most > RANGE[8] or least < 1 / RANGE[8] or ages**2 >= 2**53:
+        raise Unsupported("costs or ages leave the range of floating-point numbers")
+
+
+def _space_of(packed: Packed, strides: tuple[int, ...], sizes: list[int], ages: int) -> AgedSpace:
     longest = max(len(axis.chain) for axis in packed.axes)
     phase = np.full((len(packed.axes), longest), 2, dtype=np.int64)
     for a, axis in enumerate(packed.axes):
         phase[a, : len(axis.chain)] = [2 if x.finished else 0 if x.prompt else 1 for x in axis.chain]
-    n_widths = sum(1 for op in packed.operators if op.width)
-    return (
-        np.array(strides, dtype=np.int64),
-        np.array(sizes, dtype=np.int64),
-        ages,
-        phase,
-        prices.rates,
-        prices.ages,
-        prices.time,
-        laws.counts,
-        laws.at,
-        laws.to,
-        laws.p,
-        n_widths,
-        len(packed.operators) - n_widths,
-        actions.start,
-        actions.durations,
+    return AgedSpace(
+        strides=np.array(strides, dtype=np.int64),
+        sizes=np.array(sizes, dtype=np.int64),
+        ages=ages,
+        phase=phase,
+        final=sum((size - ages) * stride for size, stride in zip(sizes, strides, strict=True)),
     )
 
 
-def _scratch(n: int) -> tuple[Ints, ...]:
-    return tuple(np.zeros(n + 1, dtype=np.int64) for _ in range(7))
+def _room(n: int) -> AgedRoom:
+    return AgedRoom(*(np.zeros(n + 1, dtype=np.int64) for _ in range(7)))

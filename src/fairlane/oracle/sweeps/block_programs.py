@@ -12,8 +12,9 @@ from math import prod
 
 import numpy as np
 
-from fairlane.oracle.encoding.packing import Axis, Floats, Ints, Operator
+from fairlane.oracle.encoding.packing import Axis, Ints, Operator
 from fairlane.oracle.encoding.signatures import EMPTY, Rules, Signature
+from fairlane.oracle.kernels.arguments import Alone, Nodes, Programs
 from fairlane.reference.errors import TooLarge
 from fairlane.reference.model.state import FINISHED, ZERO
 
@@ -21,47 +22,17 @@ MAX_SETS = 200_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Nodes:
-    """Sets over the axes before ``cut``, sorted by last axis; ``start[a]`` is the first that ends on axis a."""
-
-    parent: Ints
-    last_axis: Ints
-    operator: Ints
-    signature: Ints
-    duration: Floats
-    start: Ints
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Programs:
-    """Instructions: grow a set by an axis. ``start[g, a]`` is the range for signature g over the axes from a on.
-
-    ``low`` and ``high`` bound the places, within one stride of the axis, that can be legal.
-    """
-
-    start: Ints
-    axis: Ints
-    operator: Ints
-    depth: Ints
-    duration: Floats
-    low: Ints
-    high: Ints
-    keep: Ints
-    depths: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Everything static that the block kernel needs besides the laws."""
+    """Everything static that the block kernel needs besides the laws; ``depths`` is the height of the stack."""
 
     cut: int
     nodes: Nodes
     programs: Programs
-    operator_duration: Floats
-    operator_signature: Ints
+    depths: int
+    alone: Alone
 
 
-class Grid:
+class GridAxes:
     """Axes of single requests with their strides, padded in front to three."""
 
     def __init__(self, axes: tuple[Axis, ...], operators: tuple[Operator, ...]) -> None:
@@ -90,7 +61,7 @@ class Grid:
         return cut
 
 
-def build_plan(grid: Grid, rules: Rules, *, block_states: int) -> Plan:
+def build_plan(grid: GridAxes, rules: Rules, *, block_states: int) -> Plan:
     """Nodes outside the block and programs inside it.
 
     Raises
@@ -108,17 +79,12 @@ def build_plan(grid: Grid, rules: Rules, *, block_states: int) -> Plan:
     first = [rules.joined(EMPTY, o) for o in range(grid.n_operators)]
     own = [number(s) if s is not None else 0 for s in first]
     own_t = [0.0 if s is None else rules.duration(s) for s in first]
-    programs = _build_programs(grid, rules, cut, signatures)
-    return Plan(
-        cut=cut,
-        nodes=nodes,
-        programs=programs,
-        operator_duration=np.array(own_t),
-        operator_signature=np.array(own, dtype=np.int64),
-    )
+    programs, depths = _build_programs(grid, rules, cut, signatures)
+    alone = Alone(duration=np.array(own_t), signature=_ints(own))
+    return Plan(cut=cut, nodes=nodes, programs=programs, depths=depths, alone=alone)
 
 
-def _build_nodes(grid: Grid, rules: Rules, cut: int, number: Callable[[Signature], int]) -> Nodes:
+def _build_nodes(grid: GridAxes, rules: Rules, cut: int, number: Callable[[Signature], int]) -> Nodes:
     rows: list[tuple[int, int, int, Signature]] = []
     # (index, last axis, signature) of all sets found so far; a set's parent is the set without its last axis
     found: list[tuple[int, Signature]] = [(-1, EMPTY)]
@@ -143,7 +109,7 @@ def _build_nodes(grid: Grid, rules: Rules, cut: int, number: Callable[[Signature
     )
 
 
-def _build_programs(grid: Grid, rules: Rules, cut: int, signatures: dict[Signature, int]) -> Programs:
+def _build_programs(grid: GridAxes, rules: Rules, cut: int, signatures: dict[Signature, int]) -> tuple[Programs, int]:
     n = len(grid.sizes)
     start = np.zeros((max(1, len(signatures)), n + 1, 2), dtype=np.int64)
     rows: list[list[float]] = []
@@ -180,7 +146,7 @@ def _build_programs(grid: Grid, rules: Rules, cut: int, signatures: dict[Signatu
             start[g, axis] = begun, len(rows)
     table = np.array(rows).reshape(-1, 7)
     column = [table[:, k].astype(np.int64) for k in range(7)]
-    return Programs(
+    programs = Programs(
         start=start,
         axis=column[0],
         operator=column[1],
@@ -189,8 +155,8 @@ def _build_programs(grid: Grid, rules: Rules, cut: int, signatures: dict[Signatu
         low=column[4],
         high=column[5],
         keep=column[6],
-        depths=depths,
     )
+    return programs, depths
 
 
 def _ints(values: list[int]) -> Ints:

@@ -10,83 +10,52 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fairlane.oracle.encoding.packing import Floats, Ints, Packed
 from fairlane.oracle.encoding.signatures import Rules
-from fairlane.oracle.sweeps.block_programs import Grid, Nodes, Plan, build_plan
+from fairlane.oracle.kernels.arguments import BlockRates, BlockRoom, Grid, GridLaws, Layout, Reals
+from fairlane.oracle.sweeps.block_programs import GridAxes, Plan, build_plan
 
 # three levels of vectors of this many doubles stay in a core's second cache
 BLOCK_STATES = 4096
 BIG = {8: 1e300, 4: 1e30}
 
-Reals = npt.NDArray[np.floating[Any]]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
-    """Where things lie in each thread's room: node expectations, then one head, then the stack of programs."""
+class Room:
+    """A thread's room: its layout, its size, and how far vectors may be read beyond their end."""
 
-    node_at: Ints
-    head_at: int
-    stack_at: int
-    step: int
+    layout: Layout
     size: int
     pad: int
 
 
-def layout_of(grid: Grid, plan: Plan) -> Layout:
+def room_of(axes: GridAxes, plan: Plan) -> Room:
     """Sizes of a thread's room."""
-    pad = max(grid.sizes) + 16
+    pad = max(axes.sizes) + 16
     places, total = [], 0
     for axis in plan.nodes.last_axis.tolist():
         places.append(total)
-        total += grid.strides[max(axis, 1)]
-    step = grid.strides[plan.cut - 1] + pad
+        total += axes.strides[max(axis, 1)]
+    step = axes.strides[plan.cut - 1] + pad
     head = total + pad
     stack = head + step
-    return Layout(
-        node_at=np.array(places, dtype=np.int64),
-        head_at=head,
-        stack_at=stack,
-        step=step,
-        size=stack + plan.programs.depths * step,
-        pad=pad,
-    )
+    layout = Layout(node_at=np.array(places, dtype=np.int64), head_at=head, stack_at=stack, step=step)
+    return Room(layout=layout, size=stack + plan.depths * step, pad=pad)
 
 
 def bytes_of_blocks(packed: Packed, threads: int, itemsize: int) -> int:
     """Memory of a sweep: values, and each thread's room."""
-    grid = Grid(packed.axes, packed.operators)
+    grid = GridAxes(packed.axes, packed.operators)
     plan = build_plan(grid, Rules(packed.instance, packed.operators, worst=False), block_states=BLOCK_STATES)
-    layout = layout_of(grid, plan)
-    return itemsize * (packed.n_states + threads * (layout.size + 2 * layout.step))
+    room = room_of(grid, plan)
+    return itemsize * (packed.n_states + threads * (room.size + 2 * room.layout.step))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GridLaws:
-    """Operators as flat arrays of shifts; on the innermost axis also as diagonals, in even numbers."""
-
-    counts: Ints
-    at: Ints
-    shifts: Ints
-    p: Floats
-    reach: Ints
-    dia_count: Ints
-    dia_at: Ints
-    dia_shift: Ints
-    dia: Floats
-
-
-def grid_laws(grid: Grid) -> GridLaws:
-    """The laws of every axis, and the innermost one's diagonals.
-
-    Row ``dia_at[o]`` of ``dia`` is the chance to finish by place, the rows behind it are the coefficients of the
-    diagonals, whose shifts stand in ``dia_shift`` from the same number on.
-    """
+def grid_laws(grid: GridAxes) -> GridLaws:
+    """The laws of every axis, and the innermost one's diagonals."""
     shape = (grid.n_operators, len(grid.axes), max(grid.sizes))
     counts, at = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
     reach = np.zeros((*shape[:2], 2), dtype=np.int64)
@@ -164,67 +133,42 @@ def sweep_blocks(
     """
     from fairlane.oracle.kernels.blocks import sweep_cells
 
-    grid = Grid(packed.axes, packed.operators)
-    plan = build_plan(grid, Rules(packed.instance, packed.operators, worst=worst), block_states=block_states)
-    layout, laws = layout_of(grid, plan), grid_laws(grid)
+    axes = GridAxes(packed.axes, packed.operators)
+    plan = build_plan(axes, Rules(packed.instance, packed.operators, worst=worst), block_states=block_states)
+    room = room_of(axes, plan)
     kind = np.dtype(np.float64 if itemsize == 8 else np.float32)
-    n, cut = len(grid.axes), plan.cut
-    rates = np.zeros((n, max(grid.sizes)))
-    for a, axis in enumerate(grid.axes):
-        rates[a, : grid.sizes[a]] = [float(r) for r in axis.rates]
+    n, cut = len(axes.axes), plan.cut
+    rates = np.zeros((n, max(axes.sizes)))
+    for a, axis in enumerate(axes.axes):
+        rates[a, : axes.sizes[a]] = [float(r) for r in axis.rates]
     inner = np.zeros(1)
     for a in range(cut, n):
-        inner = (inner[:, None] + rates[a, : grid.sizes[a]][None, :]).ravel()
-    values = np.zeros(packed.n_states + layout.pad, dtype=kind)
-    block = prod(grid.sizes[cut:])
-    nodes: Nodes = plan.nodes
-    programs = plan.programs
+        inner = (inner[:, None] + rates[a, : axes.sizes[a]][None, :]).ravel()
+    values = np.zeros(packed.n_states + room.pad, dtype=kind)
+    block = prod(axes.sizes[cut:])
+    laws = grid_laws(axes)
     fixed = (
-        _ints(list(grid.sizes)),
-        _ints(list(grid.strides)),
-        cut,
-        nodes.parent,
-        nodes.last_axis,
-        nodes.operator,
-        nodes.signature,
-        nodes.duration.astype(kind),
-        nodes.start,
-        layout.node_at,
-        layout.head_at,
-        layout.stack_at,
-        layout.step,
-        laws.counts,
-        laws.at,
-        laws.shifts,
-        laws.p.astype(kind),
-        laws.reach,
-        laws.dia_count,
-        laws.dia_at,
-        laws.dia_shift,
-        laws.dia.astype(kind),
-        rates.astype(kind),
-        inner.astype(kind),
-        plan.operator_duration.astype(kind),
-        plan.operator_signature,
-        programs.start,
-        programs.axis,
-        programs.operator,
-        programs.depth,
-        programs.duration.astype(kind),
-        programs.low,
-        programs.high,
-        programs.keep,
-        kind.type(float(packed.instance.objective.time_price)),
-        kind.type(BIG[itemsize]),
+        Grid(_ints(list(axes.sizes)), _ints(list(axes.strides)), cut),
+        plan.nodes._replace(duration=plan.nodes.duration.astype(kind)),
+        room.layout,
+        laws._replace(p=laws.p.astype(kind), dia=laws.dia.astype(kind)),
+        BlockRates(
+            axis=rates.astype(kind),
+            inner=inner.astype(kind),
+            time=kind.type(float(packed.instance.objective.time_price)),
+            big=kind.type(BIG[itemsize]),
+        ),
+        plan.alone._replace(duration=plan.alone.duration.astype(kind)),
+        plan.programs._replace(duration=plan.programs.duration.astype(kind)),
     )
     spare = [
-        (
-            np.zeros(layout.size, dtype=kind),
-            np.zeros(max(1, len(nodes.parent)), dtype=np.bool_),
-            np.zeros(n, dtype=np.int64),
-            np.zeros(n + 1, dtype=np.int64),
-            np.zeros(block, dtype=kind),
-            np.zeros(block, dtype=kind),
+        BlockRoom(
+            room=np.zeros(room.size, dtype=kind),
+            valid=np.zeros(max(1, len(plan.nodes.parent)), dtype=np.bool_),
+            digits=np.zeros(n, dtype=np.int64),
+            inside=np.zeros(n + 1, dtype=np.int64),
+            best=np.zeros(block, dtype=kind),
+            rate=np.zeros(block, dtype=kind),
         )
         for _ in range(threads)
     ]
@@ -232,12 +176,12 @@ def sweep_blocks(
     def serve(cells: Ints) -> None:
         mine = spare.pop()
         try:
-            sweep_cells(cells[0], cells[1], values, *mine, *fixed)
+            sweep_cells(cells[0], cells[1], values, mine, *fixed)
         finally:
             spare.append(mine)
 
     done = 0
-    rows, columns = grid.sizes[:2]
+    rows, columns = axes.sizes[:2]
     with ThreadPoolExecutor(max_workers=threads) as pool:
         for diagonal in range(rows + columns - 2, -1, -1):
             first = max(0, diagonal - columns + 1)
@@ -251,7 +195,7 @@ def sweep_blocks(
                 list(pool.map(serve, [np.ascontiguousarray(p) for p in np.array_split(front, parts, axis=1)]))
             done += len(x0)
             if on_progress is not None:
-                on_progress(done * grid.strides[1], packed.n_states)
+                on_progress(done * axes.strides[1], packed.n_states)
     return values[: packed.n_states]
 
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from fairlane.oracle.encoding.packing import Floats, Ints, Packed
 from fairlane.oracle.encoding.signatures import Rules
-from fairlane.oracle.sweeps.class_tables import Entries, Splits, count_pairs, laws_of, list_entries, most_served, split
+from fairlane.oracle.kernels.arguments import ClassNodes, ClassRates, ClassRoom, Durations
+from fairlane.oracle.sweeps.class_tables import class_axes, class_entries, count_pairs, laws_of, most_served, split
 
 BIG = 1e300
 
@@ -112,161 +113,67 @@ def sweep_classes(
     ndarray of float64, shape (n_states,)
         By canonical state number; the final state has 0.
     """
-    rules = Rules(packed.instance, packed.operators, worst=worst)
-    most = [most_served(axis, rules, packed) for axis in packed.axes]
-    splits = tuple(split(axis, k) for axis, k in zip(packed.axes, most, strict=True))
-    tables = _Tables(packed, rules, splits)
-    return _sweep_outer(packed, rules, tables, threads, on_progress)
-
-
-class _Tables:
-    """Arrays that every call of the kernel is given."""
-
-    def __init__(self, packed: Packed, rules: Rules, splits: tuple[Splits, ...]) -> None:
-        n = len(packed.axes)
-        widest = max(axis.members for axis in packed.axes)
-        self.members = np.array([axis.members for axis in packed.axes], dtype=np.int64)
-        self.most = np.array([s.most for s in splits], dtype=np.int64)
-        self.n_rest = np.zeros((n, widest + 1), dtype=np.int64)
-        self.up_at = np.zeros((n, widest + 1), dtype=np.int64)
-        most = max(s.most for s in splits)
-        self.sub_at = np.zeros((n, most + 1), dtype=np.int64)
-        self.sub_count = np.zeros((n, most + 1), dtype=np.int64)
-        self.joint_at = np.zeros((n, most + 1), dtype=np.int64)
-        self.pair_at = np.zeros((n, most + 1), dtype=np.int64)
-        ups, least, parent, joints = [], [], [], []
-        up_total = sub_total = joint_total = 0
-        for a, s in enumerate(splits):
-            for size in range(widest + 1):
-                if size not in s.sets:
-                    continue
-                found = s.sets[size]
-                self.n_rest[a, size] = found.count
-                self.up_at[a, size] = up_total
-                ups.append(found.up.ravel())
-                up_total += found.up.size
-            pairs = 0
-            for k in range(s.most + 1):
-                self.sub_at[a, k], self.sub_count[a, k] = sub_total, len(s.least[k])
-                least.append(s.least[k])
-                parent.append(s.parent[k] + (self.sub_at[a, k - 1] if k else sub_total))
-                sub_total += len(s.least[k])
-                self.joint_at[a, k], self.pair_at[a, k] = joint_total, pairs
-                joints.append(s.joint[k].ravel())
-                joint_total += s.joint[k].size
-                pairs += s.joint[k].size if k else 0
-            self.e_step = pairs
-        self.up, self.joint = np.concatenate(ups), np.concatenate(joints)
-        self.sub_least, self.sub_parent = np.concatenate(least), np.concatenate(parent)
-        self.laws = laws_of(packed)
-        self.n_widths = sum(1 for op in packed.operators if op.width)
-        self.is_prompt = np.array([op.capacity > 0 for op in packed.operators])
-        self.table = rules.table(rules.most_rows())
-        self.place_rates = [
-            np.array([float(r) for r in axis.rates])[s.sets[axis.members].digits].sum(axis=1)
-            for axis, s in zip(packed.axes, splits, strict=True)
-        ]
-        self.time_price = float(packed.instance.objective.time_price)
-        self.splits = splits
-
-    def of_axis(self) -> tuple[object, ...]:
-        """Arguments of ``serve_axis`` from ``members`` on."""
-        laws = self.laws
-        return (
-            self.members,
-            self.most,
-            self.n_rest,
-            self.up_at,
-            self.up,
-            self.sub_at,
-            self.sub_count,
-            self.sub_least,
-            self.sub_parent,
-            self.joint_at,
-            self.joint,
-            self.pair_at,
-            laws.counts,
-            laws.at,
-            laws.to,
-            laws.p,
-            laws.reach,
-            self.is_prompt,
-            self.table,
-        )
-
-
-def _sweep_outer(
-    packed: Packed, rules: Rules, tables: _Tables, threads: int, on_progress: Callable[[int, int], None] | None
-) -> Floats:
     from fairlane.oracle.kernels.classes import sweep_outer
 
+    rules = Rules(packed.instance, packed.operators, worst=worst)
+    splits = tuple(split(axis, most_served(axis, rules, packed)) for axis in packed.axes)
     memory = memory_of(packed, rules, threads)
+    axes = class_axes(packed, splits)
+    durations = Durations(
+        is_prompt=np.array([op.capacity > 0 for op in packed.operators]), table=rules.table(rules.most_rows())
+    )
     n_axes = len(packed.axes)
-    entries: list[Entries] = [list_entries(axis, s, packed) for axis, s in zip(packed.axes, tables.splits, strict=True)]
-    entry_at = np.cumsum([0, *(e.start.size for e in entries)])[:-1].astype(np.int64)
-    before = np.cumsum([0, *(e.k.size for e in entries)])
-    sub_before = tables.sub_at[:, 0]
-    entry_start = np.concatenate([e.start + before[a] for a, e in enumerate(entries)])
-    entry_k = np.concatenate([e.k for e in entries])
-    entry_u = np.concatenate([e.u + np.int32(sub_before[a]) for a, e in enumerate(entries)])
-    entry_y = np.concatenate([e.y for e in entries])
-    entry_r = np.concatenate([e.rest for e in entries])
     sizes = [axis.n_places for axis in packed.axes]
     strides = np.array([prod(sizes[a + 1 :]) for a in range(n_axes)], dtype=np.int64)
-    place_rate = np.concatenate(tables.place_rates)
-    place_rate_at = np.cumsum([0, *sizes])[:-1].astype(np.int64)
+    place_rates = [
+        np.array([float(r) for r in axis.rates])[s.sets[axis.members].digits].sum(axis=1)
+        for axis, s in zip(packed.axes, splits, strict=True)
+    ]
+    rates = ClassRates(
+        place=np.concatenate(place_rates),
+        at=np.cumsum([0, *sizes])[:-1].astype(np.int64),
+        time=float(packed.instance.objective.time_price),
+        big=BIG,
+    )
+    fixed = (axes, laws_of(packed), durations, class_entries(packed, splits, axes), rates)
     values = np.zeros(packed.n_states)
-    e_at = memory.node_floats
-    room_size = e_at + (tables.n_widths + 1) * tables.e_step
+    n_widths = sum(1 for op in packed.operators if op.width)
+    innermost = int(axes.pairs[-1])
     outer_most = max(sizes[:-1], default=1)
 
-    def fresh() -> tuple[object, ...]:
-        ints = [np.zeros(memory.nodes, dtype=np.int64) for _ in range(5)]
-        marks: list[Ints] = [np.zeros(n_axes + 1, dtype=np.int64) for _ in range(3)]
-        listed = np.zeros(2 * outer_most + 64, dtype=np.int64)
-        return (
-            np.zeros(room_size),
-            *ints,
-            *marks,
-            np.zeros(outer_most + 1),
-            listed,
-            np.zeros(listed.size),
-            np.zeros(sizes[-1]),
-            np.zeros(sizes[-1]),
+    def fresh() -> tuple[ClassNodes, ClassRoom]:
+        listed = 2 * outer_most + 64
+        nodes = ClassNodes(
+            *(np.zeros(memory.nodes, dtype=np.int64) for _ in range(5)),
+            end=np.zeros(n_axes + 1, dtype=np.int64),
+            top=np.zeros(n_axes + 1, dtype=np.int64),
         )
+        room = ClassRoom(
+            room=np.zeros(memory.node_floats + (n_widths + 1) * innermost),
+            pairs_at=memory.node_floats,
+            scratch_at=memory.node_floats + n_widths * innermost,
+            places=np.zeros(n_axes + 1, dtype=np.int64),
+            chance=np.zeros(outer_most + 1),
+            to=np.zeros(listed, dtype=np.int64),
+            p=np.zeros(listed),
+            best=np.zeros(sizes[-1]),
+            rate=np.zeros(sizes[-1]),
+        )
+        return nodes, room
 
     spare = [fresh() for _ in range(threads)]
 
     def serve(first_places: Ints) -> None:
         mine = spare.pop()
         try:
-            sweep_outer(
-                first_places,
-                values,
-                *mine,
-                strides,
-                place_rate,
-                place_rate_at,
-                tables.time_price,
-                BIG,
-                e_at,
-                tables.e_step,
-                e_at + tables.n_widths * tables.e_step,
-                *tables.of_axis(),
-                entry_at,
-                entry_start,
-                entry_k,
-                entry_u,
-                entry_y,
-                entry_r,
-            )
+            sweep_outer(first_places, values, strides, *mine, *fixed)
         finally:
             spare.append(mine)
 
     if n_axes == 1:
         serve(np.zeros(1, dtype=np.int64))
         return values
-    starts = tables.splits[0].sets[packed.axes[0].members].level_start
+    starts = splits[0].sets[packed.axes[0].members].level_start
     done = 0
     with ThreadPoolExecutor(max_workers=threads) as pool:
         for level in range(len(starts) - 2, -1, -1):

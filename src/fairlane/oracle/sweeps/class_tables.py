@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
 
 import numpy as np
 
 from fairlane.oracle.encoding.multisets import Multisets, binomials, multisets
-from fairlane.oracle.encoding.packing import Axis, Floats, Ints, Packed, SmallInts
+from fairlane.oracle.encoding.packing import Axis, Ints, Packed, SmallInts
 from fairlane.oracle.encoding.signatures import Rules
+from fairlane.oracle.kernels.arguments import ClassAxes, Entries, Laws
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +74,63 @@ def split(axis: Axis, most: int) -> Splits:
     return Splits(sets=sets, most=most, least=least, parent=parent, level=level, joint=joint)
 
 
+def class_axes(packed: Packed, splits: Sequence[Splits]) -> ClassAxes:
+    """The splits of every axis in arrays, in the order of the axes."""
+    n = len(packed.axes)
+    widest = max(axis.members for axis in packed.axes)
+    most = max(s.most for s in splits)
+    n_rest, up_at = (np.zeros((n, widest + 1), dtype=np.int64) for _ in range(2))
+    sub_at, sub_count, joint_at, pair_at = (np.zeros((n, most + 1), dtype=np.int64) for _ in range(4))
+    ups, least, parent, joints = [], [], [], []
+    up_total = sub_total = joint_total = 0
+    for a, s in enumerate(splits):
+        for size, found in sorted(s.sets.items()):
+            n_rest[a, size], up_at[a, size] = found.count, up_total
+            ups.append(found.up.ravel())
+            up_total += found.up.size
+        pairs = 0
+        for k in range(s.most + 1):
+            sub_at[a, k], sub_count[a, k] = sub_total, len(s.least[k])
+            least.append(s.least[k])
+            parent.append(s.parent[k] + (sub_at[a, k - 1] if k else sub_total))
+            sub_total += len(s.least[k])
+            joint_at[a, k], pair_at[a, k] = joint_total, pairs
+            joints.append(s.joint[k].ravel())
+            joint_total += s.joint[k].size
+            pairs += s.joint[k].size if k else 0
+    return ClassAxes(
+        members=np.array([axis.members for axis in packed.axes], dtype=np.int64),
+        most=np.array([s.most for s in splits], dtype=np.int64),
+        n_rest=n_rest,
+        up_at=up_at,
+        up=np.concatenate(ups),
+        sub_at=sub_at,
+        sub_count=sub_count,
+        sub_least=np.concatenate(least),
+        sub_parent=np.concatenate(parent),
+        joint_at=joint_at,
+        joint=np.concatenate(joints),
+        pair_at=pair_at,
+        pairs=np.array([s.count_pairs() for s in splits], dtype=np.int64),
+    )
+
+
+def class_entries(packed: Packed, splits: Sequence[Splits], axes: ClassAxes) -> Entries:
+    """What every place of every axis can serve, in arrays; ``u`` counts over the sets of all axes."""
+    listed = [list_entries(axis, s, packed) for axis, s in zip(packed.axes, splits, strict=True)]
+    before = np.cumsum([0, *(e.k.size for e in listed)])
+    return Entries(
+        at=np.cumsum([0, *(e.start.size for e in listed)])[:-1].astype(np.int64),
+        start=np.concatenate([e.start + before[a] for a, e in enumerate(listed)]),
+        k=np.concatenate([e.k for e in listed]),
+        u=np.concatenate([e.u + np.int32(axes.sub_at[a, 0]) for a, e in enumerate(listed)]),
+        y=np.concatenate([e.y for e in listed]),
+        rest=np.concatenate([e.rest for e in listed]),
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entries:
+class AxisEntries:
     """For each place, from ``start[h]`` to ``start[h + 1]``, what can be served: rows U (of k) and a prompt y or -1.
 
     ``rest`` numbers what is left, among multisets of that size.
@@ -86,7 +143,7 @@ class Entries:
     rest: SmallInts
 
 
-def list_entries(axis: Axis, splits: Splits, packed: Packed) -> Entries:
+def list_entries(axis: Axis, splits: Splits, packed: Packed) -> AxisEntries:
     """Every choice of rows and at most one prompt of an axis, by place. ``u`` counts over all sizes."""
     m = axis.members
     offset = np.cumsum([0, *(len(x) for x in splits.least)])
@@ -115,23 +172,12 @@ def list_entries(axis: Axis, splits: Splits, packed: Packed) -> Entries:
     n_places = splits.sets[m].count
     if not columns:
         empty = np.zeros(0, dtype=np.int32)
-        return Entries(start=np.zeros(n_places + 1, dtype=np.int64), k=empty, u=empty, y=empty, rest=empty)
+        return AxisEntries(start=np.zeros(n_places + 1, dtype=np.int64), k=empty, u=empty, y=empty, rest=empty)
     h, *rest = (np.concatenate(c) for c in zip(*columns, strict=True))
     order = np.argsort(h, kind="stable")
     k_, u_, y_, r_ = (c[order].astype(np.int32) for c in rest)
     start = np.searchsorted(h[order], np.arange(n_places + 1)).astype(np.int64)
-    return Entries(start=start, k=k_, u=u_, y=y_, rest=r_)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Laws:
-    """Operators on local states: ``to[at[a, o, x] + j]`` and ``p`` are the j-th of ``counts[a, o, x]`` outcomes."""
-
-    counts: Ints
-    at: Ints
-    to: Ints
-    p: Floats
-    reach: Ints
+    return AxisEntries(start=start, k=k_, u=u_, y=y_, rest=r_)
 
 
 def laws_of(packed: Packed) -> Laws:

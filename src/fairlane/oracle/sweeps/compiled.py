@@ -16,7 +16,8 @@ from fairlane.oracle.encoding.multisets import Multisets, multisets
 from fairlane.oracle.encoding.packing import Packed
 from fairlane.oracle.encoding.rounding import check_range, relative_error_bound
 from fairlane.oracle.encoding.signatures import Rules
-from fairlane.oracle.sweeps.block_sweep import Reals, bytes_of_blocks, sweep_blocks
+from fairlane.oracle.kernels.arguments import Reals
+from fairlane.oracle.sweeps.block_sweep import bytes_of_blocks, sweep_blocks
 from fairlane.oracle.sweeps.class_sweep import memory_of, sweep_classes
 from fairlane.oracle.sweeps.place_sweep import PlacePlan, sweep_one_axis
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from fairlane.oracle.encoding.packing import Axis, Floats, Ints, Packed
 from fairlane.oracle.encoding.signatures import Rules, Signature
+from fairlane.oracle.kernels.arguments import FillLaws, Rests, RowLaws, RowSets
 from fairlane.oracle.sweeps.class_tables import split
 
 BIG = 1e300
@@ -70,8 +71,8 @@ class PlacePlan:
         joint = sum(comb(rows + k - 1, k) * int(self.n_rest[m - k]) for k in range(1, self.most + 1))
         return 8 * int(self.pair_at[-1]) + 4 * joint + n * (8 * (threads + 4) + 16 * m + 4 * len(self.axis.chain))
 
-    def laws(self) -> tuple[Ints, Ints, Ints, Floats]:
-        """By local state: where its outcomes begin, how many, their targets, one vector of lanes each."""
+    def row_laws(self) -> RowLaws:
+        """Outcomes of every width, a lane each."""
         at: list[int] = []
         count: list[int] = []
         to: list[int] = []
@@ -84,12 +85,12 @@ class PlacePlan:
                 to.append(x + shift)
                 lanes = [float(dict(self.axis.laws[o][x]).get(shift, 0)) for o in self.widths]
                 p.append(lanes + [0.0] * (self.lanes - len(lanes)))
-        return _ints(at), _ints(count), _ints(to), np.array(p).ravel()
+        return RowLaws(at=_ints(at), count=_ints(count), to=_ints(to), p=np.array(p).ravel())
 
-    def fill_laws(self) -> tuple[Ints, Ints, Ints, Floats]:
-        """By capacity and local state: where the outcomes of a fill begin, how many, their targets and chances."""
+    def fill_laws(self) -> tuple[FillLaws, ...]:
+        """Outcomes of every capacity that fills a prompt."""
         n = len(self.axis.chain)
-        at = np.zeros((max(1, len(self.fills)), n), dtype=np.int64)
+        at = np.zeros((len(self.fills), n), dtype=np.int64)
         count = np.zeros_like(at)
         to: list[int] = []
         p: list[float] = []
@@ -98,7 +99,11 @@ class PlacePlan:
                 at[c, x], count[c, x] = len(to), len(law)
                 to += [x + shift for shift, _ in law]
                 p += [float(chance) for _, chance in law]
-        return at, count, _ints(to or [0]), np.array(p or [0.0])
+        low, high = self.axis.reach[self.fills[0]] if self.fills else (0, 0)
+        return tuple(
+            FillLaws(at=at[c], count=count[c], to=_ints(to), p=np.array(p), low=low, high=high)
+            for c in range(len(self.fills))
+        )
 
 
 def sweep_one_axis(
@@ -132,71 +137,43 @@ def sweep_one_axis(
     values = np.zeros(n)
     room = np.zeros(int(plan.pair_at[-1]))
     best = np.full((threads, n), BIG)
-    laws, fills = plan.laws(), plan.fill_laws()
+    laws, fills = plan.row_laws(), plan.fill_laws()
     rates = np.array([float(r) for r in axis.rates])
     rate = rates[splits.sets[m].digits].sum(axis=1) + float(packed.instance.objective.time_price)
-    low, high = axis.reach[plan.fills[0]] if plan.fills else (0, 0)
+    # what is left beside s served ones, and the sets of k rows
+    rests = {
+        s: Rests(
+            n=splits.sets[m - s].count,
+            n_more=splits.sets[m - s + 1].count,
+            up=splits.sets[m - s].up.ravel(),
+            level_start=splits.sets[m - s].level_start,
+        )
+        for s in range(1, min(plan.most + 1, m) + 1)
+    }
+    sets = [
+        RowSets(
+            least=splits.least[k],
+            parent=splits.parent[k],
+            level=splits.level[k],
+            joint=splits.joint[k].ravel(),
+            parent_at=int(plan.pair_at[max(0, k - 1)]),
+            at=int(plan.pair_at[k]),
+        )
+        for k in range(plan.most + 1)
+    ]
 
     def serve(level: int, part: int, parts: int) -> None:
+        mine = best[part]
         for k in range(1, plan.most + 1):
-            rest = splits.sets[m - k]
+            given = (not plan.keep[k], values, room, mine, rate, rests[k], sets[k], laws, plan.row_t[k])
             for group in range(plan.n_groups):
-                serve_rows(
-                    level,
-                    part,
-                    parts,
-                    k,
-                    group,
-                    plan.n_groups,
-                    values,
-                    room,
-                    best[part],
-                    rate,
-                    not plan.keep[k],
-                    0,
-                    rest.count,
-                    splits.sets[m - k + 1].count,
-                    rest.up.ravel(),
-                    rest.level_start,
-                    plan.pair_at[k - 1],
-                    plan.pair_at[k],
-                    splits.least[k],
-                    splits.parent[k],
-                    splits.level[k],
-                    splits.joint[k].ravel(),
-                    *laws,
-                    plan.row_t[k],
-                )
-        for c in range(len(plan.fills)):
+                serve_rows(level, part, parts, k, group, plan.n_groups, *given)
+        for c, fill in enumerate(fills):
             for k in range(min(plan.most, m - 1) + 1):
-                if not plan.fill_t[c, k].any():
-                    continue
-                rest = splits.sets[m - k - 1]
-                serve_prompt(
-                    level,
-                    part,
-                    parts,
-                    k,
-                    plan.lanes,
-                    values,
-                    room,
-                    best[part],
-                    rate,
-                    rest.count,
-                    splits.sets[m - k].count,
-                    rest.up.ravel(),
-                    rest.level_start,
-                    plan.pair_at[k],
-                    splits.level[k],
-                    splits.joint[k].ravel(),
-                    low,
-                    high,
-                    fills[0][c],
-                    fills[1][c],
-                    fills[2],
-                    fills[3],
-                    plan.fill_t[c, k],
-                )
+                fill_t = plan.fill_t[c, k]
+                if fill_t.any():
+                    given_k = (values, room, mine, rate, rests[k + 1], sets[k], fill, fill_t)
+                    serve_prompt(level, part, parts, k, plan.lanes, *given_k)
 
     with ThreadPoolExecutor(max_workers=threads) as pool:
         for level in range(len(starts) - 2, -1, -1):
