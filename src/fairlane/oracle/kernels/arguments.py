@@ -275,7 +275,7 @@ class RowLaws(NamedTuple):
     """Outcomes by local state, the union over all widths, with one vector of chances (a lane a width) each."""
 
     at: Ints
-    count: Ints
+    counts: Ints
     to: Ints
     p: Floats
 
@@ -284,7 +284,7 @@ class FillLaws(NamedTuple):
     """Outcomes of one prefill capacity by local state; local states from ``low`` to ``high`` have a prompt."""
 
     at: Ints
-    count: Ints
+    counts: Ints
     to: Ints
     p: Floats
     low: int

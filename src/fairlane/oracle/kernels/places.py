@@ -32,7 +32,7 @@ def serve_rows(level, part, parts, k, group, n_groups, leaf, values, room, best,
         if v < 0 or v > most_level or (i >> 5) % parts != part:
             continue
         x = least[i]
-        first, last = laws.at[x], laws.at[x] + laws.count[x]
+        first, last = laws.at[x], laws.at[x] + laws.counts[x]
         from_at = sets.parent_at + sets.parent[i] * rests.n_more * lanes + lane
         for r in range(level_start[v], level_start[v + 1]):
             e0 = e1 = e2 = e3 = 0.0
@@ -85,7 +85,7 @@ def serve_prompt(level, part, parts, k, lanes, values, room, best, rate, rests, 
             v = level - sets.level[i] - y
             if v < 0 or v > most_level or (i + y) % parts != part:
                 continue
-            first, last = fills.at[y], fills.at[y] + fills.count[y]
+            first, last = fills.at[y], fills.at[y] + fills.counts[y]
             for r in range(level_start[v], level_start[v + 1]):
                 h = np.uint64(sets.joint[i * n_more + up[y * n_rest + r]])
                 found = best[h]

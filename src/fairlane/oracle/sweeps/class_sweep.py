@@ -143,11 +143,9 @@ def sweep_classes(
 
     def fresh() -> tuple[ClassNodes, ClassRoom]:
         listed = 2 * outer_most + 64
-        nodes = ClassNodes(
-            *(np.zeros(memory.nodes, dtype=np.int64) for _ in range(5)),
-            end=np.zeros(n_axes + 1, dtype=np.int64),
-            top=np.zeros(n_axes + 1, dtype=np.int64),
-        )
+        in_room, at, w, k, c = (np.zeros(memory.nodes, dtype=np.int64) for _ in range(5))
+        end, top = (np.zeros(n_axes + 1, dtype=np.int64) for _ in range(2))
+        nodes = ClassNodes(in_room, at, w, k, c, end, top)
         room = ClassRoom(
             room=np.zeros(memory.node_floats + (n_widths + 1) * innermost),
             pairs_at=memory.node_floats,

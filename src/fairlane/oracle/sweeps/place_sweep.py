@@ -85,7 +85,7 @@ class PlacePlan:
                 to.append(x + shift)
                 lanes = [float(dict(self.axis.laws[o][x]).get(shift, 0)) for o in self.widths]
                 p.append(lanes + [0.0] * (self.lanes - len(lanes)))
-        return RowLaws(at=_ints(at), count=_ints(count), to=_ints(to), p=np.array(p).ravel())
+        return RowLaws(at=_ints(at), counts=_ints(count), to=_ints(to), p=np.array(p).ravel())
 
     def fill_laws(self) -> tuple[FillLaws, ...]:
         """Outcomes of every capacity that fills a prompt."""
@@ -101,7 +101,7 @@ class PlacePlan:
                 p += [float(chance) for _, chance in law]
         low, high = self.axis.reach[self.fills[0]] if self.fills else (0, 0)
         return tuple(
-            FillLaws(at=at[c], count=count[c], to=_ints(to), p=np.array(p), low=low, high=high)
+            FillLaws(at=at[c], counts=count[c], to=_ints(to), p=np.array(p), low=low, high=high)
             for c in range(len(self.fills))
         )
 
