@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import random
 import signal
 import socket
@@ -19,8 +20,9 @@ from pathlib import Path
 
 import pytest
 
+from fairlane.cli import journal as journal_module
 from fairlane.cli import run
-from fairlane.cli.journal import keys_of
+from fairlane.cli.journal import Journal, keys_of
 from fairlane.reference.model.codec import dump_instance
 from tests.differential.test_many_instances import check_executor
 from tests.random_instances import random_instance
@@ -274,3 +276,66 @@ def test_a_journal_line_whose_numbers_do_not_fit_is_refused(folder: Path) -> Non
     other = {**json.loads(line), "optimum": "1000000"}
     (folder / "j").write_text(text.replace(line, json.dumps(other)))
     assert "need a new journal" in here(folder, "--journal", str(folder / "j"))[2]
+
+
+@pytest.mark.parametrize("place", ["/dev/null", "/dev/full", "pipe"])
+def test_a_journal_that_cannot_be_read_again_is_one_line(folder: Path, place: str) -> None:
+    os.mkfifo(folder / "pipe")
+    status, text, errors = here(folder, "--journal", str(folder / place))
+    assert (status, text) == (2, "")
+    assert errors == f"fairlane: {str(folder / place)!r} is a device or a pipe; need a file, which can be read again\n"
+
+
+def test_a_second_writer_of_a_journal_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal_module, "LOCK_S", 0.1)
+    with Journal(folder / "j"):
+        status, text, errors = here(folder, "--journal", str(folder / "j"))
+    assert (status, text) == (2, "")
+    assert "j' is being written by another run; need a journal of its own for each" in errors
+    assert here(folder, "--journal", str(folder / "j"))[0] == 0
+
+
+# what an interrupted write leaves: a block of zeros, a line that never began, half a line, half a line in a block
+@pytest.mark.parametrize(
+    "debris",
+    [
+        b"\0" * 4096,
+        b"\n",
+        b"\n\n \t\r\n",
+        b"\xef\xbb\xbf",
+        b'{"fairl',
+        b'{"fairlane_verify": 1, "key": "0\0\0\0',
+        b"\0\n\0",
+    ],
+)
+def test_what_a_power_loss_leaves_at_the_end_is_dropped(folder: Path, debris: bytes) -> None:
+    journal = folder / "j"
+    first = here(folder, "--workers", "1", "--journal", str(journal))
+    assert first[0] == 0
+    sound = journal.read_bytes()
+    journal.write_bytes(sound + debris)
+    assert here(folder, "--workers", "1", "--journal", str(journal)) == first
+    assert journal.read_bytes() == sound
+    # the debris alone is what is left of a journal whose first line was lost
+    if not debris.strip(b"\0 \t\r\n\xef\xbb\xbf"):
+        journal.write_bytes(debris)
+        assert here(folder, "--workers", "1", "--journal", str(journal)) == first
+
+
+def test_a_byte_order_mark_before_a_journal_costs_no_line(folder: Path) -> None:
+    journal = folder / "j"
+    first = here(folder, "--workers", "1", "--journal", str(journal))
+    marked = b"\xef\xbb\xbf" + journal.read_bytes()
+    journal.write_bytes(marked)
+    assert here(folder, "--workers", "1", "--journal", str(journal)) == first
+    assert journal.read_bytes() == marked
+
+
+def test_numbers_that_would_take_for_ever_are_no_line_of_a_journal(folder: Path) -> None:
+    here(folder, "--journal", str(folder / "j"))
+    lines = (folder / "j").read_text().splitlines()
+    broken = {**json.loads(lines[0]), "optimum": "1e999999999"}
+    (folder / "j").write_text(json.dumps(broken) + "\n")
+    assert "is no line of a journal" in here(folder, "--journal", str(folder / "j"))[2]
+    (folder / "j").write_text('{"fairlane_verify": 1, "key": ' + "[" * 100_000 + "\n")
+    assert "line 1 is no line of a journal" in here(folder, "--journal", str(folder / "j"))[2]

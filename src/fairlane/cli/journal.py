@@ -1,12 +1,14 @@
 """The journal of ``fairlane verify``: finished work, line by line, so that a run that was killed can go on.
 
 A line is one policy on one instance, under a hash of everything the result depends on: the instance's content, the
-policy's name and the text of its module, and the version of this package. A line that was cut off by a kill is
-dropped when the file is read again.
+policy's name and the text of its module, and the version of this package. What a kill or a power loss leaves at the
+end, half a line, NUL bytes, blanks or a byte order mark, is dropped when the file is read again. One run writes at a
+time: the file is locked.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -24,12 +26,20 @@ from fairlane.oracle.policy_value.verify import Comparison, VerifyRow
 from fairlane.policies import MODULES
 from fairlane.reference.checker.certificate_check import fingerprint
 from fairlane.reference.errors import DataError
-from fairlane.reference.exact import show
+from fairlane.reference.exact import parse_long, show
 from fairlane.reference.model.instance import Instance
 from fairlane.reference.model.state import FINISHED, Action, LocalState, State
 
+if sys.platform != "win32":
+    import fcntl
+
 # how every line begins, which tells a journal from any other file
 HEAD = '{"fairlane_verify": 1, '
+# what a file system leaves of a write that was never finished, and what some editors add
+BOM = b"\xef\xbb\xbf"
+DEBRIS = b"\0 \t\r\n" + BOM
+# how long the workers of a run that was killed may hold its lock, seconds
+LOCK_S = 3.0
 # a killed process loses nothing that was written; a machine that fails loses this much, seconds
 SYNC_S = 1.0
 
@@ -78,11 +88,16 @@ class Journal:
         self._lines: dict[str, tuple[int, dict[str, object]]] = {}
         self._synced = time.monotonic()
         try:
+            if path.exists() and not (path.is_file() or path.is_dir()):
+                raise DataError(f"{str(path)!r} is a device or a pipe; need a file, which can be read again")
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        except DataError:
+            raise
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise DataError(f"{str(path)!r} cannot be written: {reason}") from None
         try:
+            self._lock()
             self._read()
         except BaseException:
             os.close(self._file)
@@ -92,26 +107,53 @@ class Journal:
         return self
 
     def __exit__(self, *_: object) -> None:
-        os.fsync(self._file)
+        # the lines are there; only a power loss could still take them
+        with contextlib.suppress(OSError):
+            os.fsync(self._file)
         os.close(self._file)
+
+    def _lock(self) -> None:
+        """Keep other runs from writing between our lines; the system lets go of it with the file."""
+        if sys.platform == "win32":
+            return
+        until = time.monotonic() + LOCK_S
+        while True:
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    raise DataError(
+                        f"{str(self._path)!r} is being written by another run; need a journal of its own for each"
+                    ) from None
+                time.sleep(0.05)
+            except OSError as error:
+                raise DataError(f"{str(self._path)!r} cannot be locked: {error.strerror}") from None
 
     def _read(self) -> None:
         with os.fdopen(os.dup(self._file), "rb") as file:
             content = file.read()
-        *lines, torn = content.split(b"\n")
-        for number, line in enumerate(lines, 1):
+        sound = content.rstrip(DEBRIS)
+        if content[len(sound) : len(sound) + 1] == b"\n":
+            sound += b"\n"
+        *lines, torn = sound.split(b"\n")
+        for number, raw in enumerate(lines, 1):
+            line = raw.strip(DEBRIS)
+            if not line:
+                continue
             try:
                 document = json.loads(line) if line.startswith(HEAD.encode()) else None
-            except ValueError:
+            except (ValueError, RecursionError):
                 document = None
             if not isinstance(document, dict) or not isinstance(document.get("key"), str):
                 raise self._wrong(number)
             self._lines[document["key"]] = number, document
-        if torn:
-            head = HEAD.encode()
-            if not (torn.startswith(head) or head.startswith(torn)):
-                raise self._wrong(len(lines) + 1)
-            os.ftruncate(self._file, len(content) - len(torn))
+        start, head = torn.lstrip(DEBRIS), HEAD.encode()
+        if not (start.startswith(head) or head.startswith(start)):
+            raise self._wrong(len(lines) + 1)
+        kept = len(sound) - len(torn)
+        if kept < len(content):
+            os.ftruncate(self._file, kept)
 
     def _wrong(self, number: int) -> DataError:
         return DataError(f"{self._path} line {number} is no line of a journal; need a file that --journal wrote")
@@ -129,7 +171,7 @@ class Journal:
         number, line = self._lines[key]
         try:
             return _finished(instance, policy, line)
-        except (KeyError, TypeError, ValueError, IndexError):
+        except (KeyError, TypeError, ValueError, IndexError, OverflowError):
             raise self._wrong(number) from None
 
     def add(self, verdict: Verdict, keys: Sequence[str]) -> None:
@@ -164,14 +206,14 @@ def _line(row: VerifyRow, verdict: Verdict, key: str) -> dict[str, object]:
 
 
 def _finished(instance: Instance, policy: str, line: dict[str, object]) -> Finished:
-    optimum = Fraction(_text(line["optimum"]))
+    optimum = _exact(line["optimum"])
     value, failure, loss = line["value"], line["failure"], line["first_loss"]
     if (value is None) == (failure is None):
         raise ValueError("a row has either a value or a failure")
     compared = None
     if value is not None:
         first = None if loss is None else _loss_from(loss, len(instance.requests))
-        compared = Comparison(value=Fraction(_text(value)), optimum=optimum, first_loss=first)
+        compared = Comparison(value=_exact(value), optimum=optimum, first_loss=first)
     states, rejected = line["states"], line["rejected"]
     if not (states is None or isinstance(states, int)):
         raise TypeError("states is a count")
@@ -204,8 +246,7 @@ def _loss_from(value: object, requests: int) -> Loss:
     if not isinstance(value, dict):
         raise TypeError("a loss is an object")
     state: State = tuple(
-        FINISHED if x is None else LocalState(int(x[0]), int(x[1]), Fraction(_text(x[2])), False)
-        for x in value["state"]
+        FINISHED if x is None else LocalState(int(x[0]), int(x[1]), _exact(x[2]), False) for x in value["state"]
     )
     if len(state) != requests:
         raise ValueError("a state has a place for every request")
@@ -213,10 +254,10 @@ def _loss_from(value: object, requests: int) -> Loss:
         state=state,
         action=_action(value["action"]),
         better=_action(value["better"]),
-        probability=Fraction(_text(value["probability"])),
-        advantage=Fraction(_text(value["advantage"])),
+        probability=_exact(value["probability"]),
+        advantage=_exact(value["advantage"]),
         decisions_before=int(value["decisions_before"]),
-        now_ms=Fraction(_text(value["now_ms"])),
+        now_ms=_exact(value["now_ms"]),
     )
 
 
@@ -225,6 +266,13 @@ def _action(value: list[object]) -> Action:
     if not (isinstance(graph, int) and isinstance(prefill, list) and isinstance(decode, list)):
         raise TypeError("an action is a graph with two lists")
     return Action(graph, tuple(int(i) for i in prefill), tuple(int(i) for i in decode))
+
+
+def _exact(value: object) -> Fraction:
+    exact = parse_long(_text(value))
+    if exact is None:
+        raise ValueError("exact numbers are ratios in lowest terms")
+    return exact
 
 
 def _text(value: object) -> str:

@@ -122,10 +122,12 @@ def in_order(
     futures: list[Future[_Done[Result]]] = []
     outcomes: dict[int, _Done[Result]] = {}
     done = following = 0
+    worked_on = range(0)
     # batches from here on are of no use: one before them has failed
     end = len(cut)
     try:
         for b, places in enumerate(cut):
+            worked_on = range(places.stop)
             future = executor.submit(_run, task, [items[i] for i in places])
             future.add_done_callback(lambda _, b=b: finished.put(b))  # type: ignore[misc]  # the default binds b
             futures.append(future)
@@ -138,7 +140,8 @@ def in_order(
                 continue
             if b >= end:
                 continue
-            outcome = outcomes[b] = _outcome(futures[b], f"{names[cut[b][0]]} to {names[cut[b][-1]]}")
+            worked_on = cut[b]
+            outcome = outcomes[b] = _outcome(futures[b], _span(names, worked_on))
             done += len(outcome.results)
             for i, result in zip(cut[b], outcome.results, strict=False):
                 if on_result is not None:
@@ -155,19 +158,25 @@ def in_order(
                 following += 1
         if on_progress is not None:
             on_progress(done, total)
+    except BrokenExecutor:
+        # it is telling every other batch the same, and fails where it finds one cancelled
+        futures.clear()
+        raise Unsupported(
+            f"a worker process ended while it worked on {_span(names, worked_on)}; need workers that are not killed "
+            "(fewer of them take less memory)"
+        ) from None
     finally:
         for future in futures:
             future.cancel()
 
 
+def _span(names: Sequence[str], places: range) -> str:
+    return f"{names[places[0]]} to {names[places[-1]]}"
+
+
 def _outcome(future: Future[_Done[Result]], where: str) -> _Done[Result]:
     try:
         return future.result()
-    except BrokenExecutor:
-        raise Unsupported(
-            f"a worker process ended while it worked on {where}; need workers that are not killed "
-            "(fewer of them take less memory)"
-        ) from None
     except CancelledError:
         raise Unsupported(f"the executor gave up {where}; need one that stays up until the work is done") from None
 

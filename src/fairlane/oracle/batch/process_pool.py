@@ -6,10 +6,16 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing.connection import wait
+
+from fairlane.reference.errors import Unsupported
+
+# how long the pool may take to drop what was cancelled, seconds; it takes milliseconds
+DROP_S = 5.0
 
 
 @contextmanager
@@ -28,22 +34,54 @@ def process_pool(workers: int) -> Iterator[Executor]:
     ------
     Executor
         The pool.
+
+    Raises
+    ------
+    Unsupported
+        The system has no room for worker processes.
     """
     before = set(multiprocessing.active_children())
     with _interrupts_held():
         # workers inherit the held interrupt, so there is no moment at which one could end them with a traceback
-        pool = ProcessPoolExecutor(max_workers=workers, initializer=_prepare)
-        for _ in range(workers):
-            pool.submit(os.getpid)
+        try:
+            pool = ProcessPoolExecutor(max_workers=workers, initializer=_prepare)
+            for _ in range(workers):
+                pool.submit(os.getpid)
+        except OSError as error:
+            # semaphores live in /dev/shm, which containers may leave small or out
+            raise Unsupported(
+                f"{workers} worker processes cannot be started: {error.strerror or error}; need room in /dev/shm and "
+                "for processes, or --workers 1"
+            ) from None
     try:
         yield pool
     except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in set(multiprocessing.active_children()) - before:
-            process.terminate()
+        with _interrupts_held():
+            _drop_the_rest(pool)
+            for process in set(multiprocessing.active_children()) - before:
+                process.terminate()
         raise
     finally:
         pool.shutdown(wait=True)
+
+
+def _drop_the_rest(pool: ProcessPoolExecutor) -> None:
+    """Cancel what no worker has begun, and wait until the pool's own thread has let go of it.
+
+    That thread marks all work it holds as failed when a worker ends, and dies of an InvalidStateError at a future that
+    was cancelled before. Work is handed out in order: once a last piece has been cancelled or begun, the thread holds
+    nothing older that was cancelled.
+    """
+    try:
+        last = pool.submit(os.getpid)
+    except (BrokenExecutor, RuntimeError):
+        # it has failed or been shut down already, and holds nothing
+        pool.shutdown(wait=False, cancel_futures=True)
+        return
+    pool.shutdown(wait=False, cancel_futures=True)
+    until = time.monotonic() + DROP_S
+    while not (last.running() or last.done()) and time.monotonic() < until:
+        time.sleep(0.002)
 
 
 @contextmanager
