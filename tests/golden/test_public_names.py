@@ -17,7 +17,8 @@ PUBLIC = {
         "yield_distribution best_prefill fixed_value_score best_cohort output_age_area prefill_completion_ms "
         "prefill_plan conditional_remaining pareto_remaining fair_allocation fair_allocation_graphs support_gap"
     ),
-    "fairlane.oracle": "solve evaluate long_run solve_many verify_many process_pool solve_tiny TinyResults",
+    "fairlane.oracle": "solve evaluate long_run solve_many verify_many process_pool solve_tiny TinyResults search",
+    "fairlane.search": "Space Aim Budget Case Counterexample Report explore search",
     "fairlane.simulator": "simulate",
     "fairlane.simulator.experiments": "suite_regret trace_behaviour ongoing_distance closed_systems",
     "fairlane.testing": "assert_within instances",
@@ -49,6 +50,7 @@ COMMANDS = {
     "allocate",
     "simulate",
     "metrics",
+    "search",
     "experiment",
     "notes",
 }

@@ -18,6 +18,7 @@ from fairlane.cli import (
     long_run,
     metrics,
     notes,
+    search,
     simulate,
     solve,
     verify,
@@ -43,6 +44,7 @@ def build() -> Any:  # a click command; typer does not publish its type
     app.command("long-run")(long_run.command)
     app.command("allocate")(allocate.command)
     app.command("metrics")(metrics.command)
+    app.command("search")(search.command)
     app.command("simulate")(simulate.command)
     catalogs = typer.Typer(help="Graph catalogs.", no_args_is_help=True, rich_markup_mode=None)
     catalogs.command("check")(catalog.check)

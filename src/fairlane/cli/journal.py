@@ -57,13 +57,13 @@ def keys_of(instance: Instance, policies: Sequence[str]) -> dict[str, str]:
     """SHA-256 of what each policy's row depends on, by policy; a user's own modules must have been imported."""
     content, mine = fingerprint(instance), version()
     return {
-        policy: hashlib.sha256(json.dumps([mine, content, policy, _program(policy)]).encode()).hexdigest()
+        policy: hashlib.sha256(json.dumps([mine, content, policy, program_of(policy)]).encode()).hexdigest()
         for policy in policies
     }
 
 
-def _program(policy: str) -> str:
-    """SHA-256 of the file of a policy's module, empty where it has none."""
+def program_of(policy: str) -> str:
+    """SHA-256 of the file of a policy's module, which must have been imported; empty where it has none."""
     module = sys.modules.get(policy.partition(":")[0] if ":" in policy else f"fairlane.policies.{MODULES[policy]}")
     file = Path(getattr(module, "__file__", None) or "")
     return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""

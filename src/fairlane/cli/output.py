@@ -116,10 +116,10 @@ class Progress:
         self._step = ""
         self._step_begun = self._begun
 
-    def __call__(self, done: int, total: int) -> None:
+    def __call__(self, done: int, total: int, note: str = "") -> None:
         self._count = (done, total)
         self._step = ""
-        self._draw(self._begun, done, total, "")
+        self._draw(self._begun, done, total, note)
 
     def step(self, what: str, done: int, total: int) -> None:
         """Tell how far a step inside the piece at work has come."""

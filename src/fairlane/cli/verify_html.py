@@ -86,8 +86,8 @@ def _worst(row: VerifyRow, policies: Mapping[str, Policy]) -> list[str]:
     marked = next((k for k, b in enumerate(mine) if b.state == loss.state and b.action == loss.action), None)
     note = f"better here: {action_text(instance, loss.better)}"
     panels = [
-        _panel(instance, f"{row.policy}: value {brief(row.evaluation.value)}", mine, marked, note),
-        _panel(instance, f"optimum: value {brief(row.optimum)}", best, None, ""),
+        schedule_panel(instance, f"{row.policy}: value {brief(row.evaluation.value)}", mine, marked, note),
+        schedule_panel(instance, f"optimum: value {brief(row.optimum)}", best, None, ""),
     ]
     return [
         f"<h2>The worst relative gap: {escape(row.policy)} on {escape(instance.name)}</h2>",
@@ -99,7 +99,7 @@ def _worst(row: VerifyRow, policies: Mapping[str, Policy]) -> list[str]:
     ]
 
 
-def _panel(instance: Instance, title: str, run: Sequence[RunBlock], marked: int | None, note: str) -> Panel:
+def schedule_panel(instance: Instance, title: str, run: Sequence[RunBlock], marked: int | None, note: str) -> Panel:
     graphs, ids = instance.graphs.graphs, [r.id for r in instance.requests]
     blocks = []
     for k, block in enumerate(run):

@@ -15,9 +15,16 @@ from fairlane.oracle.solve import Solution, solve
 
 if TYPE_CHECKING:
     from fairlane.oracle.sweeps.tiny_batch import TinyResults, solve_tiny
+    from fairlane.search import search
 
-# arrays, which the rest does without, are imported when a name that needs them is asked for
-_HOME = {"TinyResults": "sweeps.tiny_batch", "solve_tiny": "sweeps.tiny_batch"}
+# Arrays, which the rest does without, are imported when a name that needs them is asked for. `search` is published
+# here, beside `solve` and `evaluate`, but it loads policies by name and so stands above them, as a layer of its own:
+# it is looked up on demand, and nothing in this package depends on it.
+_HOME = {
+    "TinyResults": "fairlane.oracle.sweeps.tiny_batch",
+    "search": "fairlane.search",
+    "solve_tiny": "fairlane.oracle.sweeps.tiny_batch",
+}
 
 __all__ = [
     "Evaluation",
@@ -34,6 +41,7 @@ __all__ = [
     "long_run",
     "policy_rate",
     "process_pool",
+    "search",
     "solve",
     "solve_many",
     "solve_plain",
@@ -47,6 +55,6 @@ def __getattr__(name: str) -> object:
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(importlib.import_module(f"{__name__}.{home}"), name)
+    value: object = getattr(importlib.import_module(home), name)
     globals()[name] = value
     return value

@@ -25,7 +25,7 @@ MODULES = {
     "episode-ratio": "episode_ratio",
 }
 
-__all__ = ["load_policy", "names", "spec"]
+__all__ = ["load_attribute", "load_policy", "names", "spec"]
 
 
 def names() -> tuple[str, ...]:
@@ -64,16 +64,36 @@ def load_policy(name: str) -> Policy:
     """
     if ":" not in name:
         return spec(name).policy
+    return as_policy(load_attribute(name, "policy"), f"policy {name!r}")
+
+
+def load_attribute(name: str, what: str) -> object:
+    """What ``module:attribute`` names; the current folder can be imported from.
+
+    Parameters
+    ----------
+    name : str
+        ``my_module:my_attribute``.
+    what : str
+        What it is for, as an error says it.
+
+    Raises
+    ------
+    PolicyError
+        A module that cannot be imported, or no such attribute.
+    """
     module_name, _, attribute = name.partition(":")
+    if not module_name or not attribute:
+        raise PolicyError(f"{what} is {name!r}; need module:attribute")
     try:
         with current_folder_first():
             found: object = importlib.import_module(module_name)
     except (Exception, SystemExit) as error:
         # a user's module may raise anything while it is imported
         reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise PolicyError(f"policy {name!r}: module {module_name!r} cannot be imported: {reason}") from error
+        raise PolicyError(f"{what} {name!r}: module {module_name!r} cannot be imported: {reason}") from error
     for part in attribute.split("."):
         if not hasattr(found, part):
-            raise PolicyError(f"policy {name!r}: {module_name!r} has no {attribute!r}")
+            raise PolicyError(f"{what} {name!r}: {module_name!r} has no {attribute!r}")
         found = getattr(found, part)
-    return as_policy(found, f"policy {name!r}")
+    return found

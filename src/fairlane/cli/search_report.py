@@ -1,0 +1,72 @@
+"""``report.html`` of a search: one sentence, both schedules side by side, what is proved, and the test."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+
+from fairlane.cli.output import brief
+from fairlane.cli.verify_html import STYLE, schedule_panel
+from fairlane.oracle.policy_value.likely_run import optimal_run, policy_run
+from fairlane.oracle.solve import solve
+from fairlane.pictures.timeline import draw_timelines
+from fairlane.policies import load_policy
+from fairlane.reference.model.codec import write_text
+from fairlane.reference.model.policy import Policy
+from fairlane.search.answer import bound_sentence, witness_sentence
+from fairlane.search.emit_test import pytest_text
+from fairlane.search.explain import instance_lines, lanes_text
+from fairlane.search.result import Counterexample, Report
+from fairlane.search.space import Space
+
+
+def timelines(witness: Counterexample, policy: Policy) -> str:
+    """Both schedules of a witness beside each other as one SVG; the first losing decision is marked.
+
+    Parameters
+    ----------
+    witness : Counterexample
+        The witness.
+    policy : Policy
+        The policy.
+    """
+    instance, loss = witness.instance, witness.evaluation.first_loss
+    mine, best = policy_run(instance, policy), optimal_run(instance, solve(instance))
+    marked, note = None, ""
+    if loss is not None:
+        marked = next((k for k, b in enumerate(mine) if b.state == loss.state and b.action == loss.action), None)
+        note = f"better here: {lanes_text(instance, loss.better)}"
+    return draw_timelines(
+        [
+            schedule_panel(instance, f"{witness.policy}: value {brief(witness.value)}", mine, marked, note),
+            schedule_panel(instance, f"optimum: value {brief(witness.optimum)}", best, None, ""),
+        ],
+        columns=2,
+    )
+
+
+def write_search_report(report: Report, space: Space, policy: str, path: Path) -> None:
+    """Write the report of a search with a witness as one self-contained page."""
+    witness = report.counterexample
+    assert witness is not None, "a report shows a witness"
+    body = [
+        f"<h1>Where {escape(report.policy)} loses</h1>",
+        f'<p class="lead">{escape(witness_sentence(report))}</p>',
+        f"<p>{escape(witness.explanation)}</p>",
+        f'<div class="wide">{timelines(witness, load_policy(policy))}</div>',
+        "<p class=lead>Each schedule shows the run in which the likeliest outcome happens at every completion.</p>",
+        f"<h2>The instance</h2><pre>{escape(chr(10).join(instance_lines(witness.instance)))}</pre>",
+        f"<h2>What is proved</h2><p>{escape(bound_sentence(report, space))}</p>",
+    ]
+    if witness.regions:
+        rows = "".join(f"<li>{escape(region.sentence())}</li>" for region in witness.regions)
+        body.append(f"<h2>How far it reaches</h2><ul>{rows}</ul>")
+    body.append(f"<h2>The test</h2><pre>{escape(pytest_text(witness, policy=policy))}</pre>")
+    write_text(
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>fairlane search</title><style>{STYLE}</style></head><body>{''.join(body)}"
+        "<footer>Left out of the model: cache capacity, admission, restore, host prerequisites, GPU performance."
+        "</footer></body></html>\n",
+        path,
+    )
