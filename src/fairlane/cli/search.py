@@ -14,7 +14,6 @@ from fairlane.cli.choices import choice
 from fairlane.cli.workers import executor
 
 if TYPE_CHECKING:
-    from fairlane.search.case import Predicate
     from fairlane.search.enumeration import Piece, PieceResult
     from fairlane.search.result import Report
     from fairlane.search.space import Space
@@ -62,6 +61,7 @@ def command(
     Instances are looked at in order of size with exact values; where that ends early, draws and an optimiser propose.
     """
     from fairlane.cli.search_folder import SearchFolder, document
+    from fairlane.policies import load_attribute
     from fairlane.reference.errors import InvalidInstance
     from fairlane.reference.exact import parse_number
     from fairlane.search.case import Aim, Measure
@@ -76,8 +76,11 @@ def command(
     aim = Aim(
         measure=choice(measure, Measure, "--measure"),
         exceeds=parse_number(exceeds, "--exceeds"),
-        predicate=None if predicate is None else _predicate(predicate),
+        predicate=predicate,
     )
+    if predicate is not None:
+        # a wrong name is told before any work, and the journal wants the text of its module
+        load_attribute(predicate, "predicate")
     if aim.exceeds < 0:
         raise InvalidInstance(f"--exceeds is {exceeds}; need >= 0")
     budget = Budget(instances=instances, proposals=proposals, first=first)
@@ -86,7 +89,7 @@ def command(
     if directory is not None or resume is not None:
         path = directory if directory is not None else resume
         assert path is not None
-        folder = SearchFolder(path, where, aim, policy, predicate, resume=resume is not None)
+        folder = SearchFolder(path, where, aim, policy, resume=resume is not None)
     begun = time.monotonic()
     with output.progress("searching") as line, executor(workers or 1, cluster, pieces=64, policies=[policy]) as pool:
         shown = _Line(line, where)
@@ -159,15 +162,3 @@ def _print(report: Report, space: Space, folder: Path | None) -> None:
     terminal.print(bound_sentence(report, space))
     if folder is not None:
         terminal.print(f"written to {folder}")
-
-
-def _predicate(name: str) -> Predicate:
-    """A user's predicate by ``module:attribute``."""
-    from fairlane.policies import load_attribute
-    from fairlane.reference.errors import PolicyError
-
-    found = load_attribute(name, "predicate")
-    if not callable(found):
-        raise PolicyError(f"predicate {name!r} is a {type(found).__name__}; need a function of a case")
-    predicate: Predicate = found
-    return predicate

@@ -38,8 +38,8 @@ class SearchFolder:
     ----------
     path : Path
         A new directory, or with ``resume`` one that an earlier search made.
-    space, aim, policy, predicate
-        The search; ``predicate`` is the name of the aim's predicate.
+    space, aim, policy
+        The search.
     resume : bool
         Whether to go on with what the directory has.
 
@@ -49,14 +49,14 @@ class SearchFolder:
         A directory that exists already, one of another search, or a place that cannot be written.
     """
 
-    def __init__(self, path: Path, space: Space, aim: Aim, policy: str, predicate: str | None, *, resume: bool) -> None:
+    def __init__(self, path: Path, space: Space, aim: Aim, policy: str, *, resume: bool) -> None:
         self.path = path
         self.known: dict[int, PieceResult] = {}
         self._space = space
         self._aim = aim
         self._policy = policy
         self._total = PieceResult()
-        self._key = _key(space, aim, policy, predicate)
+        self._key = _key(space, aim, policy)
         if resume:
             self._read()
         else:
@@ -128,7 +128,7 @@ class SearchFolder:
             self._total = merge(self._aim, self._total, result)
 
 
-def _key(space: Space, aim: Aim, policy: str, predicate: str | None) -> str:
+def _key(space: Space, aim: Aim, policy: str) -> str:
     """SHA-256 of everything that the results of pieces depend on."""
     parts: list[object] = [
         version(),
@@ -138,7 +138,8 @@ def _key(space: Space, aim: Aim, policy: str, predicate: str | None) -> str:
         aim.measure.value,
         show(aim.exceeds),
     ]
-    parts += [predicate, program_of(predicate) if predicate is not None else None]
+    if isinstance(aim.predicate, str):
+        parts += [aim.predicate, program_of(aim.predicate)]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from fairlane.oracle.policy_value.evaluate import Evaluation, evaluate
 from fairlane.oracle.policy_value.likely_run import RunBlock, optimal_run, policy_run
 from fairlane.oracle.solve import Solution, solve
+from fairlane.policies import load_attribute
+from fairlane.reference.errors import PolicyError
 from fairlane.reference.model.instance import Instance
 from fairlane.reference.model.policy import Policy
 
@@ -71,13 +73,19 @@ class Aim:
         Which gap is compared and made large.
     exceeds : Fraction
         A gap above this makes a witness, >= 0.
-    predicate : callable or None
-        Takes a :class:`Case`; in place of the gap it says what a witness is.
+    predicate : callable, str or None
+        Takes a :class:`Case`; in place of the gap it says what a witness is. A string names it as ``module:attribute``,
+        so that any process can load it.
     """
 
     measure: Measure = Measure.ABSOLUTE
     exceeds: Fraction = Fraction(0)
-    predicate: Predicate | None = None
+    predicate: Predicate | str | None = None
+
+    def asks(self, case: Case) -> bool:
+        """What the predicate says; there must be one."""
+        assert self.predicate is not None, "without a predicate the gap decides"
+        return bool((_loaded(self.predicate) if isinstance(self.predicate, str) else self.predicate)(case))
 
     def gap_of(self, gap: Fraction, optimum: Fraction) -> Fraction | None:
         """The gap that counts; None for a relative one where the optimum is 0."""
@@ -88,6 +96,15 @@ class Aim:
     def holds(self, case: Case) -> bool:
         """Whether an instance is a witness, from its exact evaluation."""
         if self.predicate is not None:
-            return bool(self.predicate(case))
+            return self.asks(case)
         found = self.gap_of(case.evaluation.gap, case.evaluation.optimum)
         return found is not None and found > self.exceeds
+
+
+@lru_cache(maxsize=16)
+def _loaded(name: str) -> Predicate:
+    found = load_attribute(name, "predicate")
+    if not callable(found):
+        raise PolicyError(f"predicate {name!r} is a {type(found).__name__}; need a function of a case")
+    predicate: Predicate = found
+    return predicate

@@ -192,12 +192,12 @@ def test_regions_end_where_the_gap_does() -> None:
     # and the policy is optimal
     witness = explore("fixed-value", SMALL).counterexample
     assert witness is not None
-    assert [(g.prefill_capacity, g.decode_capacity, g.duration_ms) for g in witness.instance.graphs] == [
+    assert [(g.prefill_capacity, g.decode_capacity, int(g.duration_ms)) for g in witness.instance.graphs] == [
         (1, 0, 2),
         (0, 2, 1),
     ]
     duration = witness.regions[0]
-    assert (duration.low.value, duration.low.included, duration.low.sharp) == (2, True, True)
+    assert (duration.low.value, duration.low.included, duration.low.sharp) == (Fraction(2), True, True)
     assert not duration.high.sharp
     beside = with_number(witness.instance, duration.number, Fraction(2) - Fraction(1, 1000))
     assert evaluate(beside, load_policy("fixed-value")).gap == 0
