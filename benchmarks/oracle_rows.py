@@ -16,7 +16,6 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +45,7 @@ def ours(method: str, name: str, threads: int) -> Callable[[], Answer]:
             "lower": found.lower,
             "upper": found.upper,
             "states": found.states,
-            "how": found.method.value,
+            "how": found.method,
         }
 
     def without_merging() -> Answer:
@@ -66,16 +65,16 @@ def ours(method: str, name: str, threads: int) -> Callable[[], Answer]:
 
 def rational(name: str) -> Callable[[], Answer]:
     """The package's uncompiled sweep in rationals, asked for directly."""
+    from fairlane.oracle.backends.backward_induction import MAX_STATES
     from fairlane.oracle.rational.backward_induction import Sweep
     from fairlane.oracle.rational.plain import Sense
-    from fairlane.oracle.solve import MAX_RATIONAL_STATES
     from fairlane.reference.model.state import initial_state
 
     instance = family(name)
     root = initial_state(instance)
 
     def run() -> Answer:
-        table = Sweep(instance, Sense.MAX, MAX_RATIONAL_STATES)
+        table = Sweep(instance, Sense.MAX, MAX_STATES)
         table.solve(table.number_of(root))
         return {"exact": str(table.value_at(root))}
 
@@ -174,8 +173,9 @@ def prepare(method: str, name: str, threads: int, folder: Path) -> Callable[[], 
 
 def warm_up(method: str, name: str, folder: Path) -> None:
     """Run a method on small members of the family; nothing of it is compiled in the measured run then."""
+    from fairlane.oracle.backends import state_sweeps
+    from fairlane.oracle.backends.backward_induction import SMALL_STATES
     from fairlane.oracle.encoding.packing import count_canonical, count_states
-    from fairlane.oracle.solve import SMALL_STATES
 
     if method not in OURS:
         prepare(method, name[0] + "1", 1, folder)()
@@ -189,13 +189,11 @@ def warm_up(method: str, name: str, folder: Path) -> None:
         member = WARM_UP[name[0]] if merged or method == "unmerged" else "u4"
     # the exact root has kernels of its own
     prepare("exact" if method == "bounds" else method, member, 2, folder)()
-    # `fairlane.oracle.solve` is the function; this is its module
-    module = import_module("fairlane.oracle.solve")
-    if states > module.MAX_DOUBLE_STATES and not merged:
+    if states > state_sweeps.MAX_DOUBLE_STATES and not merged:
         # kernels of single precision, on a small member
-        module.MAX_DOUBLE_STATES, kept = SMALL_STATES, module.MAX_DOUBLE_STATES
+        state_sweeps.MAX_DOUBLE_STATES, kept = SMALL_STATES, state_sweeps.MAX_DOUBLE_STATES
         prepare("bounds", member, 2, folder)()
-        module.MAX_DOUBLE_STATES = kept
+        state_sweeps.MAX_DOUBLE_STATES = kept
 
 
 def status_mb(field: str) -> float | None:

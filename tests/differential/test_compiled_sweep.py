@@ -17,7 +17,7 @@ from fairlane.oracle.kernels import actions, block_rows, blocks, class_axis, cla
 from fairlane.oracle.rational.backward_induction import Sweep
 from fairlane.oracle.rational.exact_root import ExactRoot
 from fairlane.oracle.rational.plain import Sense, solve_plain
-from fairlane.oracle.solve import Method, solve
+from fairlane.oracle.solve import solve
 from fairlane.oracle.sweeps.block_sweep import sweep_blocks
 from fairlane.oracle.sweeps.compiled import is_merged, sweep
 from fairlane.reference.errors import TooLarge, Unsupported
@@ -161,7 +161,8 @@ def test_single_precision_bounds_enclose_the_exact_value() -> None:
 def test_the_facade_picks_the_compiled_sweep_and_says_so(weights: tuple[int, ...]) -> None:
     instance = larger(*weights)
     result = solve(instance)
-    assert result.method is Method.COMPILED_SWEEP_EXACT_ROOT
+    layouts: dict[tuple[int, ...], str] = {DIFFERENT: "block_sweep", CLASSES: "class_sweep", EQUAL: "place_sweep"}
+    assert result.method == f"{layouts[weights]}_exact_root"
     assert result.states == 8**5 - 1
     # multisets: C(9, 2) for two equal requests of 8 local states, C(12, 5) for five
     assert result.canonical_states == (
@@ -258,10 +259,10 @@ def test_magnitudes_at_which_rounding_is_no_longer_relative_go_to_rationals(monk
     with pytest.raises(Unsupported, match="range of floating-point numbers"):
         check_range(pack(instance))
     check_range(pack(wide(4)))
-    monkeypatch.setattr(import_module("fairlane.oracle.solve"), "SMALL_STATES", 10)
-    assert solve(wide(4, weights=(1, 2))).method is Method.COMPILED_SWEEP_EXACT_ROOT
+    monkeypatch.setattr(import_module("fairlane.oracle.backends.backward_induction"), "SMALL_STATES", 10)
+    assert solve(wide(4, weights=(1, 2))).method == "block_sweep_exact_root"
     result = solve(instance)
-    assert result.method is Method.BACKWARD_INDUCTION
+    assert result.method == "backward_induction"
     assert result.value == solve_plain(instance).value
 
 

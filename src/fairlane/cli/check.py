@@ -60,7 +60,7 @@ def command(
 
 
 def _check_costs(file: Path, instance: Path, loaded: Instance, *, json: bool) -> None:
-    from fairlane.oracle.solve import outward
+    from fairlane.oracle.encoding.enclosure import outward
     from fairlane.reference.checker.cost_check import check_costs
     from fairlane.reference.checker.cost_file import read_costs
     from fairlane.reference.errors import CertificateRejected

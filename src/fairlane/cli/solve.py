@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from fairlane.cli import output
 from fairlane.cli.targets import file_target
 from fairlane.reference.errors import InvalidInstance
-
-if TYPE_CHECKING:
-    from fairlane.oracle.solve import Solution
-    from fairlane.reference.model.instance import Instance
 
 
 def command(
@@ -42,6 +38,7 @@ def command(
         raise InvalidInstance(
             f"--{'average' if average else 'reward'} is for models (*.drn); need one, or no such option"
         )
+    from fairlane.oracle.certificate import write_largest
     from fairlane.oracle.solve import solve
     from fairlane.reference.exact import decimal_of, show
     from fairlane.reference.model.codec import load_instance
@@ -50,7 +47,8 @@ def command(
     with output.progress("solving") as shown:
         solution = solve(loaded, sense="min" if worst else "max", on_progress=shown)
     if certificate is not None:
-        _write_certificate(loaded, certificate, solution, worst=worst)
+        with output.progress("certifying") as shown:
+            write_largest(solution, certificate, on_progress=shown)
     exact = solution.value
     if json:
         output.print_json(
@@ -63,7 +61,7 @@ def command(
                 "upper": solution.upper,
                 "states": solution.states,
                 "canonical_states": solution.canonical_states,
-                "method": str(solution.method),
+                "method": solution.method,
                 "certificate": None if certificate is None else str(certificate),
                 "seconds": solution.seconds,
             }
@@ -83,32 +81,16 @@ def command(
         terminal.print(f"certificate written to {certificate}; check it with: fairlane check {certificate} {instance}")
 
 
-def _write_certificate(instance: Instance, file: Path, solution: Solution, *, worst: bool) -> None:
-    """Every value in rationals, or for a large instance the table of costs in doubles."""
-    from fairlane.oracle.certificate import MAX_STATES, write_certificate
-    from fairlane.oracle.solve import Method
-
-    swept = solution.method in (Method.COMPILED_SWEEP, Method.COMPILED_SWEEP_EXACT_ROOT, Method.COMPILED_SWEEP_SINGLE)
-    if swept and solution.states > MAX_STATES:
-        from fairlane.oracle.cost_table import cost_table
-        from fairlane.reference.checker.cost_file import write_costs
-
-        write_costs(cost_table(instance, solution), file)
-        return
-    with output.progress("certifying") as shown:
-        write_certificate(instance, file, sense="min" if worst else "max", solution=solution, on_progress=shown)
-
-
 def _solve_model(
     file: Path, *, worst: bool, average: bool, reward: str | None, goal: str, exact: bool, json: bool
 ) -> None:
     import time
 
+    from fairlane.oracle.encoding.enclosure import enclose
     from fairlane.oracle.explicit.model_average import average_reward
     from fairlane.oracle.explicit.model_solver import solve_model
     from fairlane.oracle.explicit.read_drn import read_drn
     from fairlane.oracle.rational.plain import Sense
-    from fairlane.oracle.solve import enclose
     from fairlane.reference.exact import decimal_of, show
 
     begun = time.perf_counter()

@@ -5,56 +5,52 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Protocol
 
-from fairlane.oracle.policy_value.evaluate import OptimalValues
+from fairlane.oracle.backend import CertificateForm, Table
+from fairlane.oracle.backends import LISTING, backends
+from fairlane.oracle.preference import solve_by_preference
+from fairlane.oracle.problem import Problem
 from fairlane.oracle.rational.plain import Sense
+from fairlane.oracle.refusal import counted
 from fairlane.reference.atomic_write import PathLike, write_text
 from fairlane.reference.checker.certificate_check import SCHEMA, Checked, check_certificate, fingerprint
-from fairlane.reference.errors import TooLarge
 from fairlane.reference.exact import show
 from fairlane.reference.model.codec import parse_json
 from fairlane.reference.model.instance import Instance
-from fairlane.reference.model.state import State, initial_state
+from fairlane.reference.model.state import initial_state
 
 MAX_STATES = 100_000
 # solutions up to this size have values and actions of every state at hand
 SMALL_STATES = 3_000
 
 
-class SolvedEpisode(OptimalValues, Protocol):
-    """A solved instance that can count and list its states."""
-
-    @property
-    def states(self) -> int | None:
-        """How many unfinished states are reachable, None where only merged ones were counted."""
-        ...
-
-    def reachable_states(self) -> tuple[State, ...]:
-        """Every reachable unfinished state, the initial one first."""
-        ...
-
-
-def certificate(instance: Instance, solution: SolvedEpisode, *, sense: Sense = Sense.MAX) -> dict[str, object]:
+def certificate(
+    instance: Instance, solution: Table, *, sense: Sense = Sense.MAX, max_states: int | None = None
+) -> dict[str, object]:
     """A certificate as a JSON document.
 
     Parameters
     ----------
     instance : Instance
         The instance.
-    solution : OptimalValues
+    solution : Table
         Exact values and optimal actions of every reachable state.
     sense : Sense
         What the solution solves for.
+    max_states : int or None
+        Refusal beyond this many states; 100,000 without it.
 
     Raises
     ------
     TooLarge
         More states than a certificate takes.
     """
-    _refuse_beyond(instance, solution.states or 0)
+    most = MAX_STATES if max_states is None else max_states
+    if solution.states > most:
+        raise counted(instance, solution.states, most, "a certificate")
     reached = solution.reachable_states()
-    _refuse_beyond(instance, len(reached))
+    if len(reached) != solution.states:
+        raise AssertionError("the states that were listed are not as many as were counted")
     rows = []
     for state in reached:
         action = solution.optimal_actions(state)[0]
@@ -78,45 +74,26 @@ def certificate(instance: Instance, solution: SolvedEpisode, *, sense: Sense = S
 def all_values(
     instance: Instance,
     sense: Sense,
-    solution: SolvedEpisode | None,
+    solution: Table | None = None,
+    *,
+    max_states: int | None = None,
     on_progress: Callable[[int, int], None] | None = None,
-) -> SolvedEpisode:
-    """Exact values of all states: the given solution where it has them, otherwise one pass over all states."""
-    if instance.objective.age_price:
-        from fairlane.oracle.solve import Method, solve_aged_rationally
-
-        if solution is not None and getattr(solution, "method", None) is Method.AGED_BACKWARD_INDUCTION:
-            return solution
-        aged = solve_aged_rationally(instance, sense, MAX_STATES, on_progress)
-        if solution is not None and solution.value != aged.value:
-            raise AssertionError("two exact methods disagree on the value: one of them is wrong")
-        return aged
-    from fairlane.oracle.rational.full_table import FullTable
-
-    refuse_large(instance)
-    table = FullTable(instance, sense, max_states=MAX_STATES, on_progress=on_progress)
+) -> Table:
+    """Exact values of all states: the given solution where it has them at hand, otherwise one pass over all states."""
+    # with ages there is no faster pass than the one that was made
+    quick = solution is not None and (solution.states <= SMALL_STATES or bool(instance.objective.age_price))
+    if solution is not None and quick and solution.certificate is CertificateForm.VALUES:
+        return solution
+    problem = Problem(
+        instance=instance,
+        sense=sense,
+        max_states=MAX_STATES if max_states is None else max_states,
+        on_progress=on_progress,
+    )
+    table = solve_by_preference(problem, backends(LISTING))
     if solution is not None and solution.value is not None and solution.value != table.value:
         raise AssertionError("two exact methods disagree on the value: one of them is wrong")
     return table
-
-
-def refuse_large(instance: Instance) -> None:
-    """Refuse an instance with too many states for a certificate before any work, where they can be counted.
-
-    Raises
-    ------
-    TooLarge
-        More states than a certificate takes.
-    """
-    from fairlane.oracle.encoding.packing import count_states, lanes_couple
-
-    if not instance.objective.age_price and not lanes_couple(instance):
-        _refuse_beyond(instance, count_states(instance))
-
-
-def _refuse_beyond(instance: Instance, states: int) -> None:
-    if states > MAX_STATES:
-        raise TooLarge(f"instance {instance.name!r} has {states:,} states; a certificate takes at most {MAX_STATES:,}")
 
 
 def _age(age_ms: Fraction) -> int | str:
@@ -125,9 +102,10 @@ def _age(age_ms: Fraction) -> int | str:
 
 def certify(
     instance: Instance,
-    solution: SolvedEpisode,
+    solution: Table,
     *,
     sense: Sense = Sense.MAX,
+    max_states: int | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Checked:
     """Have a solution's certificate checked, without a file.
@@ -138,11 +116,61 @@ def certify(
     ------
     CertificateRejected
         The independent checker refuses it.
+    TooLarge
+        More states than a certificate takes.
     """
-    known = solution.states is not None and solution.states <= SMALL_STATES
-    solved = solution if known else all_values(instance, sense, solution, on_progress)
-    text = json.dumps(certificate(instance, solved, sense=sense))
+    solved = all_values(instance, sense, solution, max_states=max_states, on_progress=on_progress)
+    text = json.dumps(certificate(instance, solved, sense=sense, max_states=max_states))
     return check_certificate(parse_json(text, "certificate"), instance)
+
+
+def confirm(
+    solution: Table, *, max_states: int | None = None, on_progress: Callable[[int, int], None] | None = None
+) -> None:
+    """Have a solution checked by the certificate that it offers: its table of costs, or all values in rationals.
+
+    Raises
+    ------
+    CertificateRejected
+        The independent checker refuses it.
+    TooLarge
+        It offers no table of costs, and has more states than a certificate takes.
+    """
+    if solution.certificate is CertificateForm.COSTS:
+        # arrays, which solutions in rationals do without
+        from fairlane.oracle.cost_table import certify_costs
+
+        certify_costs(solution.instance, solution, on_progress=on_progress)
+        return
+    certify(solution.instance, solution, sense=solution.sense, max_states=max_states, on_progress=on_progress)
+
+
+def write_largest(
+    solution: Table,
+    path: PathLike,
+    *,
+    max_states: int | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Write all values in rationals where they are few enough, otherwise the table of costs.
+
+    Raises
+    ------
+    TooLarge
+        More states than a certificate takes, and no table of costs.
+    DataError
+        The place cannot be written.
+    """
+    most = MAX_STATES if max_states is None else max_states
+    if solution.certificate is CertificateForm.COSTS and solution.states > most:
+        # arrays, which solutions in rationals do without
+        from fairlane.reference.checker.cost_file import write_costs
+
+        write_costs(solution.cost_table(), path)
+        return
+    write_certificate(
+        solution.instance, path, sense=solution.sense, solution=solution, max_states=max_states, on_progress=on_progress
+    )
 
 
 def write_certificate(
@@ -150,7 +178,8 @@ def write_certificate(
     path: PathLike,
     *,
     sense: Sense | str = Sense.MAX,
-    solution: SolvedEpisode | None = None,
+    solution: Table | None = None,
+    max_states: int | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> None:
     """Solve an instance and write its certificate, whole or not at all.
@@ -163,8 +192,10 @@ def write_certificate(
         Where the certificate goes.
     sense : Sense or str
         "max" for the optimum, "min" for the worst value over all policies.
-    solution : SolvedEpisode or None
+    solution : Table or None
         The solved instance, where it is at hand.
+    max_states : int or None
+        Refusal beyond this many states; 100,000 without it.
     on_progress : callable or None
         Called with (states done, states).
 
@@ -176,8 +207,10 @@ def write_certificate(
         The place cannot be written.
     """
     which = Sense(sense)
-    solved = all_values(instance, which, solution, on_progress)
-    document = certificate(instance, solved, sense=which)
+    if solution is not None and solution.states > (most := MAX_STATES if max_states is None else max_states):
+        raise counted(instance, solution.states, most, "a certificate")
+    solved = all_values(instance, which, solution, max_states=max_states, on_progress=on_progress)
+    document = certificate(instance, solved, sense=which, max_states=max_states)
     rows = document.pop("states")
     assert isinstance(rows, list)
     head = json.dumps(document, indent=1)[:-2]

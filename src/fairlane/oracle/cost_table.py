@@ -7,43 +7,21 @@ from math import prod
 
 import numpy as np
 
+from fairlane.oracle.backend import Table
 from fairlane.oracle.encoding.multisets import binomials
 from fairlane.oracle.encoding.packing import Ints
-from fairlane.oracle.rational.exact_root import ExactRoot
-from fairlane.oracle.solve import Solution
+from fairlane.oracle.sweeps.compiled import Swept
 from fairlane.reference.checker.certificate_check import fingerprint
 from fairlane.reference.checker.cost_check import CheckedCosts, CostTable, check_costs
-from fairlane.reference.errors import CertificateRejected, Unsupported
+from fairlane.reference.errors import CertificateRejected
 from fairlane.reference.model.instance import Instance
 
 # up to here merged requests are written out one by one
 MAX_SPREAD_STATES = 20_000_000
 
 
-def cost_table(instance: Instance, solution: Solution) -> CostTable:
-    """Costs of every canonical state.
-
-    Parameters
-    ----------
-    instance : Instance
-        The instance that was solved.
-    solution : Solution
-        Found by a compiled sweep.
-
-    Returns
-    -------
-    CostTable
-        A copy, float64 of shape (n_states,).
-
-    Raises
-    ------
-    Unsupported
-        The solution was found in rationals and has no table of doubles.
-    """
-    root = solution.table
-    if not isinstance(root, ExactRoot):
-        raise Unsupported(f"method {solution.method} keeps no table of costs; write a certificate in rationals")
-    swept = root.swept
+def costs_of(swept: Swept) -> CostTable:
+    """Costs of every canonical state of a compiled sweep; a copy, float64 of shape (n_states,)."""
     axes = swept.packed.axes
     # alone, requests are checked much faster a state
     alone = prod(len(axis.chain) ** axis.members for axis in axes) <= MAX_SPREAD_STATES
@@ -57,7 +35,7 @@ def cost_table(instance: Instance, solution: Solution) -> CostTable:
             place = place[ranks_of_orders(len(axes[a].chain), axes[a].members)]
         costs = np.take(costs, place, axis=a)
     return CostTable(
-        instance=fingerprint(instance),
+        instance=fingerprint(swept.packed.instance),
         worst=swept.worst,
         groups=tuple((i,) for axis in axes for i in axis.requests) if alone else tuple(axis.requests for axis in axes),
         costs=np.ascontiguousarray(costs).ravel(),
@@ -75,7 +53,7 @@ def ranks_of_orders(n: int, members: int) -> Ints:
 
 
 def certify_costs(
-    instance: Instance, solution: Solution, *, on_progress: Callable[[int, int], None] | None = None
+    instance: Instance, solution: Table, *, on_progress: Callable[[int, int], None] | None = None
 ) -> CheckedCosts:
     """Have a large solution's table checked, and its value held against the checker's own bounds.
 
@@ -83,8 +61,10 @@ def certify_costs(
     ------
     CertificateRejected
         The independent checker refuses the table, or the solution lies outside of what it proves.
+    Unsupported
+        The solution keeps no table of costs.
     """
-    checked = check_costs(cost_table(instance, solution), instance, on_progress=on_progress)
+    checked = check_costs(solution.cost_table(), instance, on_progress=on_progress)
     value = solution.value
     if value is not None and not checked.lower <= value <= checked.upper:
         raise CertificateRejected(f"the value {value} lies outside of the checked bounds")

@@ -28,7 +28,14 @@ class Unsupported(FairlaneError):
 
 
 class TooLarge(Unsupported):
-    """A refusal by size; the message carries the size and the limit."""
+    """A refusal by size; the message carries the size, the limit and what would make it fit.
+
+    ``states`` is how many there are at least, 0 where states were not what was counted.
+    """
+
+    def __init__(self, message: str, *, states: int = 0) -> None:
+        super().__init__(message)
+        self.states = states
 
 
 class CertificateRejected(FairlaneError):

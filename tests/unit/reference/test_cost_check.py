@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from fairlane.cli import run
-from fairlane.oracle.cost_table import certify_costs, cost_table
+from fairlane.oracle.cost_table import certify_costs, costs_of
 from fairlane.oracle.encoding.packing import count_states, lanes_couple, pack
 from fairlane.oracle.rational.exact_root import ExactRoot
 from fairlane.oracle.rational.plain import Sense, solve_plain
-from fairlane.oracle.solve import Method, Solution, solve
+from fairlane.oracle.solve import solve
 from fairlane.oracle.sweeps.compiled import sweep
 from fairlane.reference.checker.certificate_check import fingerprint
 from fairlane.reference.checker.cost_check import CostTable, check_costs
@@ -121,7 +121,7 @@ def test_the_checker_encloses_the_readable_solvers_value_on_random_instances(sen
         swept = sweep(pack(instance, merge=merge), worst=sense is Sense.MIN, threads=1)
         root = ExactRoot(swept)
         value = solve_plain(instance, sense=sense).value
-        table = cost_table(instance, as_solution(root, value))
+        table = costs_of(swept)
         if merge:
             table = merged(table, root)
         result = check_costs(table, instance)
@@ -148,11 +148,6 @@ def replace_id(request: Request, name: str) -> Request:
         acceptance=request.acceptance,
         weight=request.weight,
     )
-
-
-def as_solution(root: ExactRoot, value: Fraction) -> Solution:
-    solved = solve(root.packed.instance)
-    return replace(solved, value=value, _table=root)
 
 
 def merged(table: CostTable, root: ExactRoot) -> CostTable:
@@ -197,12 +192,12 @@ def test_a_large_solution_is_certified_written_read_and_checked(
 ) -> None:
     instance = large()
     solution = solve(instance)
-    assert solution.method is Method.COMPILED_SWEEP_EXACT_ROOT
+    assert solution.method == "class_sweep_exact_root"
     checked = certify_costs(instance, solution)
     assert solution.value is not None
     assert checked.lower <= solution.value <= checked.upper
     file = tmp_path / "costs"
-    write_costs(cost_table(instance, solution), file)
+    write_costs(solution.cost_table(), file)
     table = read_costs(file)
     assert check_costs(table, instance) == checked
     dump_instance(instance, tmp_path / "i.json")
@@ -250,7 +245,7 @@ def test_a_solution_in_rationals_has_no_table() -> None:
     instance = one_stream()
     assert solve(instance).value_at(initial_state(instance)) == -2
     with pytest.raises(Unsupported, match="no table"):
-        cost_table(instance, solve(instance))
+        solve(instance).cost_table()
 
 
 def test_too_many_joint_outcomes_for_doubles_are_refused() -> None:

@@ -11,10 +11,11 @@ from functools import lru_cache, partial
 from math import gcd
 
 from fairlane.oracle.batch.in_order import in_order
-from fairlane.oracle.certificate import certify
+from fairlane.oracle.certificate import confirm
 from fairlane.oracle.policy_value.verify import VerifyRow, verify_instance
+from fairlane.oracle.problem import MAX_BYTES
 from fairlane.oracle.rational.plain import Sense
-from fairlane.oracle.solve import MAX_BYTES, Method, solve
+from fairlane.oracle.solve import solve
 from fairlane.reference.errors import CertificateRejected, PolicyError, TooLarge
 from fairlane.reference.model.instance import Instance
 
@@ -34,7 +35,7 @@ class Optimum:
     upper: float
     states: int | None
     canonical_states: int | None
-    method: Method
+    method: str
     seconds: float = field(compare=False)
 
 
@@ -216,12 +217,7 @@ def _verdict(item: tuple[Instance, tuple[_Sent, ...]], *, on_step: Callable[[str
         )
     rejected = None
     try:
-        if solution.method is Method.COMPILED_SWEEP_EXACT_ROOT:
-            from fairlane.oracle.cost_table import certify_costs
-
-            certify_costs(instance, solution, on_progress=within("checking"))
-        else:
-            certify(instance, solution, on_progress=within("certifying"))
+        confirm(solution, on_progress=within("certifying"))
     except CertificateRejected as error:
         rejected = str(error)
     rows = tuple(verify_instance(instance, policies, solution=solution, on_progress=within("evaluating")))

@@ -17,9 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import comb, prod
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, TypeAlias
 
 from fairlane.reference.errors import Unsupported
 from fairlane.reference.model.instance import Instance
@@ -27,9 +25,14 @@ from fairlane.reference.model.request import Request
 from fairlane.reference.model.state import FINISHED, ZERO, LocalState, State, initial_state
 from fairlane.reference.model.yields import row_outcomes, truncated_prior
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-SmallInts = npt.NDArray[np.int32]
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+# names in quotes: counting states needs no arrays, whose import takes longer than a small instance
+Floats: TypeAlias = "npt.NDArray[np.float64]"
+Ints: TypeAlias = "npt.NDArray[np.int64]"
+SmallInts: TypeAlias = "npt.NDArray[np.int32]"
 
 _DONE = (True, 0, 0)
 

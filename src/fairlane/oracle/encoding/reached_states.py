@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairlane.oracle.rational.backward_induction import Sweep
-from fairlane.reference.errors import TooLarge
+from fairlane.oracle.refusal import met
 
 
 def count_places(sweep: Sweep) -> int:
@@ -60,8 +60,5 @@ def count_reached(sweep: Sweep, root: int) -> int:
                     seen.add(number + shift)
                     queue.append(number + shift)
         if len(queue) > sweep.max_states:
-            raise TooLarge(
-                f"instance {sweep.instance.name!r} has more than {sweep.max_states} states; "
-                f"the limit is {sweep.max_states}"
-            )
+            raise met(sweep.instance, sweep.max_states)
     return len(queue)

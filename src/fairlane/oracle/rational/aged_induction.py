@@ -13,9 +13,10 @@ from math import lcm
 
 from flint import fmpq
 
+from fairlane.oracle.encoding.enclosure import enclose
 from fairlane.oracle.rational.backward_induction import Sweep, fraction, rational
 from fairlane.oracle.rational.plain import Sense
-from fairlane.reference.errors import TooLarge
+from fairlane.oracle.refusal import met
 from fairlane.reference.model.instance import Instance
 from fairlane.reference.model.state import Action, State
 
@@ -126,10 +127,7 @@ class AgedSweep:
             pending.pop()
             done += 1
             if done > self.max_states:
-                raise TooLarge(
-                    f"instance {self.instance.name!r} has more than {self.max_states} states with their ages; "
-                    f"the limit is {self.max_states}"
-                )
+                raise met(self.instance, self.max_states, "states with their ages")
             if on_progress is not None and done % 256 == 0:
                 on_progress(done, done + len(pending))
 
@@ -149,7 +147,7 @@ class AgedSweep:
             for local, age in zip(self.base.state_of(number), ages, strict=True)
         )
 
-    def reachable_states(self) -> list[State]:
+    def reachable_states(self) -> tuple[State, ...]:
         """Every unfinished state that actions reach from the initial one, which comes first.
 
         Raises
@@ -167,11 +165,8 @@ class AgedSweep:
                         seen.add(following)
                         queue.append(following)
                         if len(queue) > self.max_states:
-                            raise TooLarge(
-                                f"instance {self.instance.name!r} has more than {self.max_states} states with "
-                                f"their ages; the limit is {self.max_states}"
-                            )
-        return [self.state_of(key) for key in queue]
+                            raise met(self.instance, self.max_states, "states with their ages")
+        return tuple(self.state_of(key) for key in queue)
 
     def value_at(self, state: State) -> Fraction:
         """Exact value of a state."""
@@ -181,6 +176,10 @@ class AgedSweep:
         found = self._value(key)
         assert found is not None
         return fraction(found)
+
+    def bounds_at(self, state: State) -> tuple[float, float]:
+        """Doubles around the value of a state."""
+        return enclose(self.value_at(state))
 
     def optimal_actions(self, state: State) -> tuple[Action, ...]:
         """Every optimal action of an unfinished state, in enumeration order."""

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from flint import fmpq
 
+from fairlane.oracle.encoding.enclosure import outward
+from fairlane.oracle.encoding.packing import earned_from
 from fairlane.oracle.encoding.rounding import relative_error
 from fairlane.oracle.rational.aged_induction import AgedSweep, Key
 from fairlane.oracle.rational.plain import Sense
@@ -15,6 +17,7 @@ from fairlane.reference.model.state import FINISHED, ZERO, Action, State
 
 # exact values of this many states take about a minute
 MAX_EXACT_STATES = 50_000
+MAX_LISTED_STATES = 200_000
 
 Moves = list[tuple[Action, fmpq, list[tuple[fmpq, Key]]]]
 
@@ -96,13 +99,20 @@ class AgedRoot(AgedSweep):
             expected += int(p.p) / int(p.q) * self.costs.cost(self.costs.code_of(after, kept))
         return t * rate + 0.5 * t * t * square + expected
 
-    def list_states(self, limit: int) -> list[State]:
+    def bounds_at(self, state: State) -> tuple[float, float]:
+        """Doubles that enclose the value of a state, whether or not it is known exactly."""
+        number, ages = self.key_of(state)
+        places = tuple(of[x] for of, x in zip(self.places, self.base.digits_of(number), strict=True))
+        least, most = self.costs.bounds(self.costs.code_of(places, ages))
+        earned = earned_from(self.instance, state)
+        return outward(earned - most, earned - least)
+
+    def reachable_states(self) -> tuple[State, ...]:
         """Every reachable unfinished state, the initial one first.
 
         Raises
         ------
         TooLarge
-            More than the limit.
+            More than can be listed.
         """
-        plain = AgedSweep(self.instance, self.sense, limit)
-        return plain.reachable_states()
+        return AgedSweep(self.instance, self.sense, MAX_LISTED_STATES).reachable_states()

@@ -18,7 +18,9 @@ from math import prod
 
 from flint import fmpq
 
+from fairlane.oracle.encoding.enclosure import enclose
 from fairlane.oracle.rational.plain import Sense
+from fairlane.oracle.refusal import met
 from fairlane.reference.errors import TooLarge
 from fairlane.reference.model.instance import Instance
 from fairlane.reference.model.state import FINISHED, ZERO, Action, LocalState, State
@@ -129,9 +131,9 @@ class Sweep:
         """The state of a number."""
         return tuple(chain[place] for chain, place in zip(self.locals, self.digits_of(number), strict=True))
 
-    def reachable_states(self) -> list[State]:
+    def reachable_states(self) -> tuple[State, ...]:
         """Every unfinished state that actions reach from the initial one, which comes first."""
-        return [self.state_of(number) for number in self.reachable(0, every=True)]
+        return tuple(self.state_of(number) for number in self.reachable(0, every=True))
 
     def digits_of(self, number: int) -> list[int]:
         """Local places of a state, request by request."""
@@ -292,10 +294,7 @@ class Sweep:
                     seen.add(following)
                     queue.append(following)
                     if len(queue) > self.max_states:
-                        raise TooLarge(
-                            f"instance {self.instance.name!r} has more than {self.max_states} states; "
-                            f"the limit is {self.max_states}"
-                        )
+                        raise met(self.instance, self.max_states)
         return queue
 
     def _shifts(self, number: int, *, every: bool) -> set[int]:
@@ -336,10 +335,7 @@ class Sweep:
             pending.pop()
             done += 1
             if len(values) > self.max_states + 1:
-                raise TooLarge(
-                    f"instance {self.instance.name!r} has more than {self.max_states} states; "
-                    f"the limit is {self.max_states}"
-                )
+                raise met(self.instance, self.max_states)
             if on_progress is not None and done % 256 == 0:
                 on_progress(done, done + len(pending))
 
@@ -349,6 +345,10 @@ class Sweep:
         if number not in self.values:
             self.solve(number)
         return fraction(self.values[number])
+
+    def bounds_at(self, state: State) -> tuple[float, float]:
+        """Doubles around the value of a state."""
+        return enclose(self.value_at(state))
 
     def optimal_actions(self, state: State) -> tuple[Action, ...]:
         """Every optimal action of an unfinished state, maximal or not, in enumeration order."""

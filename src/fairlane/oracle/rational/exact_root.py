@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cached_property
+from itertools import product
 from math import lcm, prod
 from operator import mul
 from typing import NamedTuple
@@ -23,8 +24,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from fairlane.oracle.encoding.enclosure import outward
 from fairlane.oracle.encoding.multisets import binomials
-from fairlane.oracle.encoding.packing import Axis, Floats, Ints, earned_from
+from fairlane.oracle.encoding.packing import Axis, Floats, Ints, earned_from, pack
 from fairlane.oracle.encoding.rounding import action_roundings, relative_error
 from fairlane.oracle.encoding.signatures import EMPTY, Rules, Signature
 from fairlane.oracle.kernels.arguments import Numbering, Odometer, ServedSets
@@ -39,6 +41,7 @@ MANY_STATES = 4_000
 STEEP_GROWTH = 1.8
 # joint outcomes that are added up exactly; about ten seconds
 MAX_EXACT_TERMS = 20_000_000
+MAX_LISTED_STATES = 2_000_000
 
 Digits = tuple[tuple[int, ...], ...]
 
@@ -305,6 +308,32 @@ class ExactRoot:
     def value_at(self, state: State) -> Fraction:
         """Exact optimal value of a state: what its tokens earn for certain, less the exact cost."""
         return earned_from(self.packed.instance, state) - self.exact_cost(state)
+
+    def bounds_at(self, state: State) -> tuple[float, float]:
+        """Doubles that enclose the value of a state, whether or not it is known exactly."""
+        least, most = self.swept.bounds(self.swept.number_of(self.packed.digits_of(state)))
+        earned = earned_from(self.packed.instance, state)
+        return outward(earned - most, earned - least)
+
+    def reachable_states(self) -> tuple[State, ...]:
+        """Every reachable unfinished state, the initial one first.
+
+        Raises
+        ------
+        TooLarge
+            More than can be listed.
+        """
+        instance = self.packed.instance
+        alone = pack(instance)
+        if alone.n_states - 1 > MAX_LISTED_STATES:
+            raise TooLarge(
+                f"instance {instance.name!r} has {alone.n_states - 1:,} states; "
+                f"a list takes at most {MAX_LISTED_STATES:,}",
+                states=alone.n_states - 1,
+            )
+        places = product(*(range(len(axis.chain)) for axis in alone.axes))
+        # the last one is final
+        return tuple(alone.state_of([(place,) for place in digits]) for digits in places)[:-1]
 
     def optimal_actions(self, state: State) -> tuple[Action, ...]:
         """Every optimal action of a state, maximal or not, in enumeration order."""

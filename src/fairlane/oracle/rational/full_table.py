@@ -13,8 +13,10 @@ from itertools import combinations
 
 from flint import fmpq
 
+from fairlane.oracle.encoding.enclosure import enclose
 from fairlane.oracle.rational.backward_induction import Sweep, fraction
 from fairlane.oracle.rational.plain import Sense
+from fairlane.oracle.refusal import met
 from fairlane.reference.errors import TooLarge
 from fairlane.reference.model.instance import Instance
 from fairlane.reference.model.state import Action, State, initial_state
@@ -24,7 +26,7 @@ MAX_EXPECTATIONS = 6_000_000
 
 
 class FullTable:
-    """Values and first optimal actions of all reachable states of an instance without a price on age.
+    """Values and optimal actions of all reachable states of an instance without a price on age.
 
     Parameters
     ----------
@@ -61,18 +63,13 @@ class FullTable:
                 self._capacity[graph.width] = max(graph.decode_capacity, self._capacity.get(graph.width, 0))
         self._numbers = self._reachable(max_states)
         self._values: dict[int, fmpq] = {self._sweep.size - 1: fmpq(0)}
-        self._first: dict[int, Action] = {}
+        self._best: dict[int, list[Action]] = {}
         self._expected: dict[tuple[int, int, tuple[int, ...]], fmpq] = {}
         for done, number in enumerate(sorted(self._numbers, reverse=True)):
             if on_progress is not None and done % 256 == 0:
                 on_progress(done, len(self._numbers))
             self._settle(number)
         self._expected.clear()
-
-    @property
-    def value(self) -> Fraction:
-        """Exact value of the initial state."""
-        return self.value_at(initial_state(self.instance))
 
     @property
     def states(self) -> int:
@@ -84,8 +81,12 @@ class FullTable:
         return fraction(self._values[self._sweep.number_of(state)])
 
     def optimal_actions(self, state: State) -> tuple[Action, ...]:
-        """The first optimal action of a reachable unfinished state, alone."""
-        return (self._first[self._sweep.number_of(state)],)
+        """Every optimal action of a reachable unfinished state, in enumeration order."""
+        return tuple(self._best[self._sweep.number_of(state)])
+
+    def bounds_at(self, state: State) -> tuple[float, float]:
+        """Doubles around the value of a reachable state."""
+        return enclose(self.value_at(state))
 
     def reachable_states(self) -> tuple[State, ...]:
         """Every reachable unfinished state, the initial one first."""
@@ -120,13 +121,11 @@ class FullTable:
                     seen.add(number + shift)
                     queue.append(number + shift)
             if len(queue) > max_states:
-                raise TooLarge(
-                    f"instance {self.instance.name!r} has more than {max_states:,} states; the limit is {max_states:,}"
-                )
+                raise met(self.instance, max_states)
         return queue
 
     def _settle(self, number: int) -> None:
-        """Value and first optimal action of a state whose successors are all settled."""
+        """Value and optimal actions of a state whose successors are all settled."""
         sweep = self._sweep
         places, prompts, rows = self._phases(number)
         for width, capacity in self._capacity.items():
@@ -147,6 +146,7 @@ class FullTable:
         for i, place in enumerate(places):
             rate += sweep.rates[i][place]
         best: fmpq | None = None
+        ties: list[Action] = []
         for g, graph in enumerate(self.instance.graphs):
             waited = rate * sweep.durations[g]
             for order, gained, law in sweep.lists(g, prompts, places, every=True):
@@ -160,10 +160,12 @@ class FullTable:
                         for p, shift in law:
                             value += p * self._after(number + shift, graph.width, members)
                         if best is None or (value > best if self.sense is Sense.MAX else value < best):
-                            best = value
-                            self._first[number] = Action(g, order, members)
+                            best, ties = value, [Action(g, order, members)]
+                        elif value == best:
+                            ties.append(Action(g, order, members))
         assert best is not None, "every unfinished request of a checked instance can be served"
         self._values[number] = best
+        self._best[number] = ties
 
     def _after(self, number: int, width: int, rows: tuple[int, ...]) -> fmpq:
         return self._expected[number, width, rows] if rows else self._values[number]

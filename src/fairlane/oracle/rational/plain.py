@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from fairlane.reference.errors import TooLarge
+from fairlane.oracle.encoding.enclosure import enclose
+from fairlane.oracle.refusal import met
 from fairlane.reference.model.instance import Instance
 from fairlane.reference.model.state import ZERO, Action, State, actions, initial_state, is_final
 from fairlane.reference.model.step import Outcome, step
@@ -48,6 +49,14 @@ class PlainSolution:
     def optimal_actions(self, state: State) -> tuple[Action, ...]:
         """Every optimal action of a reachable unfinished state."""
         return self.best[self._key(state)]
+
+    def bounds_at(self, state: State) -> tuple[float, float]:
+        """Doubles around the value of a reachable state."""
+        return enclose(self.value_at(state))
+
+    def reachable_states(self) -> tuple[State, ...]:
+        """Every reachable unfinished state, the initial one first, whose progress is the least."""
+        return tuple(reversed(self.values))
 
     def _key(self, state: State) -> State:
         return state if self.keeps_age else tuple(local._replace(age_ms=ZERO) for local in state)
@@ -117,10 +126,7 @@ def solve_plain(
                     seen.add(following)
                     frontier.append(following)
                     if len(seen) > max_states:
-                        raise TooLarge(
-                            f"instance {instance.name!r} has more than {max_states} states; "
-                            f"the plain solver takes at most {max_states}"
-                        )
+                        raise met(instance, max_states)
     values: dict[State, Fraction] = {}
     best: dict[State, tuple[Action, ...]] = {}
     ordered = sorted(seen, key=lambda s: progress(instance, s), reverse=True)

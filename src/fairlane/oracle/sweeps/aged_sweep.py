@@ -28,8 +28,9 @@ import numpy as np
 from fairlane.oracle.encoding.packing import Floats, Ints, Packed, earned_from, lanes_couple, merged_axes, operators_of
 from fairlane.oracle.encoding.rounding import RANGE, depth, most_outcomes, most_served, relative_error
 from fairlane.oracle.kernels.arguments import AgedActions, AgedPrices, AgedRoom, AgedSpace, AgedTable
+from fairlane.oracle.refusal import met, table_beyond
 from fairlane.oracle.sweeps.class_tables import laws_of
-from fairlane.reference.errors import TooLarge, Unsupported
+from fairlane.reference.errors import Unsupported
 from fairlane.reference.model.instance import Instance
 from fairlane.reference.model.state import initial_state
 
@@ -81,9 +82,9 @@ class AgedCosts:
             return 0.0
         raise KeyError(code)
 
-    def bounds(self) -> tuple[Fraction, Fraction]:
-        """Rigorous bounds on the expected cost of the initial state."""
-        cost = Fraction(float(self.costs[0]))
+    def bounds(self, code: int | None = None) -> tuple[Fraction, Fraction]:
+        """Rigorous bounds on the expected cost of a reachable state, the initial one without its number."""
+        cost = Fraction(float(self.costs[0]) if code is None else self.cost(code))
         return cost / (1 + self.relative_error), cost / (1 - self.relative_error)
 
 
@@ -143,6 +144,7 @@ def sweep_aged(
     *,
     worst: bool = False,
     max_bytes: int = 8 * 2**30,
+    max_states: int | None = None,
     threads: int | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> AgedCosts:
@@ -156,6 +158,8 @@ def sweep_aged(
         The greatest cost over all policies instead of the least.
     max_bytes : int
         The search for states stops beyond this much memory.
+    max_states : int or None
+        The search stops beyond this many states.
     threads : int or None
         Threads; all processors without it. The result is the same for any number.
     on_progress : callable or None
@@ -192,10 +196,7 @@ def sweep_aged(
 
     def refuse(capacity: int) -> None:
         if capacity * PLACE_BYTES > max_bytes:
-            raise TooLarge(
-                f"instance {instance.name!r} needs a table for more than {capacity // 4:,} states with their ages, "
-                f"which takes {capacity * PLACE_BYTES / 2**30:,.1f} GiB; the limit is {max_bytes / 2**30:,.1f} GiB"
-            )
+            raise table_beyond(instance, capacity // 4, capacity * PLACE_BYTES, max_bytes)
 
     n = len(sizes)
     # most states that one state leads to
@@ -220,6 +221,8 @@ def sweep_aged(
         done, table.known = visit(
             done, last, table.codes, False, worst, table.known, most, reached, space, prices, laws, actions, _room(n)
         )
+        if max_states is not None and table.known > max_states:
+            raise met(instance, max_states, "states with their ages")
         if on_progress is not None:
             on_progress(done, 2 * table.known)
 

@@ -210,6 +210,27 @@ def bounds(earned: Floats, costs: Floats, counts: Ints) -> tuple[Floats, Floats]
     return np.nextafter(value - radius, -np.inf), np.nextafter(value + radius, np.inf)
 
 
+def sweep_records(
+    rows: Sequence[Instance], sense: Sense, on_progress: Callable[[int, int], None] | None = None
+) -> tuple[Floats, Floats, Ints, Bools]:
+    """Certified lower and upper bounds, states, and which of the instances the kernel took; the others' are void."""
+    from fairlane.oracle.kernels.tiny import empty_results, sweep_all
+    from fairlane.oracle.kernels.tiny_tables import SWEPT, new_scratch
+
+    earned, costs, states, counts, status = empty_results(len(rows))
+    scratch = new_scratch()
+    for first in range(0, len(rows), AT_ONCE):
+        part = slice(first, first + AT_ONCE)
+        words, at = pack(rows[part])
+        sweep_all(
+            words, at, sense is Sense.MIN, scratch, earned[part], costs[part], states[part], counts[part], status[part]
+        )
+        if on_progress is not None:
+            on_progress(min(first + AT_ONCE, len(rows)), len(rows))
+    lower, upper = bounds(earned, costs, counts)
+    return lower, upper, states, status == SWEPT
+
+
 def solve_tiny(
     instances: Iterable[Instance],
     *,
@@ -254,23 +275,9 @@ def solve_tiny(
     >>> bool(found.lower[0] <= 9 <= found.upper[0]), found.exact(), found.states.tolist()
     (True, (Fraction(9, 1),), [3])
     """
-    from fairlane.oracle.kernels.tiny import empty_results, sweep_all
-    from fairlane.oracle.kernels.tiny_tables import SWEPT, new_scratch
-
     which = Sense(sense)
     rows = tuple(instances)
-    earned, costs, states, counts, status = empty_results(len(rows))
-    scratch = new_scratch()
-    for first in range(0, len(rows), AT_ONCE):
-        part = slice(first, first + AT_ONCE)
-        words, at = pack(rows[part])
-        sweep_all(
-            words, at, which is Sense.MIN, scratch, earned[part], costs[part], states[part], counts[part], status[part]
-        )
-        if on_progress is not None:
-            on_progress(min(first + AT_ONCE, len(rows)), len(rows))
-    lower, upper = bounds(earned, costs, counts)
-    swept = status == SWEPT
+    lower, upper, states, swept = sweep_records(rows, which, on_progress)
     solved: dict[int, Solution] = {}
     for k in np.flatnonzero(~swept).tolist():
         solution = solved[k] = solve(rows[k], exact=False, sense=which)
