@@ -15,9 +15,10 @@ from pathlib import Path
 from fairlane.cli.journal import program_of
 from fairlane.cli.search_report import write_search_report
 from fairlane.cli.workers import version
+from fairlane.reference.atomic_write import write_text
 from fairlane.reference.errors import DataError, InvalidInstance
 from fairlane.reference.exact import decimal_of, show
-from fairlane.reference.model.codec import dump_instance, instance_from_json, instance_to_json, parse_json, write_text
+from fairlane.reference.model.codec import dump_instance, instance_from_json, instance_to_json, parse_json
 from fairlane.search.answer import bound_sentence, witness_sentence
 from fairlane.search.case import Aim
 from fairlane.search.emit_test import pytest_text

@@ -11,7 +11,7 @@ from fairlane.oracle.policy_value.likely_run import optimal_run, policy_run
 from fairlane.oracle.solve import solve
 from fairlane.pictures.timeline import draw_timelines
 from fairlane.policies import load_policy
-from fairlane.reference.model.codec import write_text
+from fairlane.reference.atomic_write import write_text
 from fairlane.reference.model.policy import Policy
 from fairlane.search.answer import bound_sentence, witness_sentence
 from fairlane.search.emit_test import pytest_text

@@ -309,7 +309,15 @@ class SharedCosts:
                         LaneResult(id=requests[i].id, consumed=share, published=n, finished=after[i] is None)
                         for (i, share), n in zip(lanes, published, strict=True)
                     )
-                    done = Completion(view=view, decision=decision, graph=row, ended_ms=ended, lanes=results)
+                    done = Completion(
+                        view=view,
+                        decision=decision,
+                        graph=row,
+                        ended_ms=ended,
+                        elapsed_ms=row.duration_ms,
+                        measured_ms=row.duration_ms,
+                        lanes=results,
+                    )
                     memory = self.guard.observe(memory, done)
                 following = self._after(at, after, [i for i, _ in lanes], ended, memory)
                 cost += probability * self._policy_cost(following, requests)
