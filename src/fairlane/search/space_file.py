@@ -10,10 +10,10 @@ shapes and durations, ``graphs`` may have ``rows``: graphs as in a catalog, from
 
 from __future__ import annotations
 
+from fairlane.reference.atomic_write import PathLike
 from fairlane.reference.errors import InvalidInstance
 from fairlane.reference.exact import JsonNumber, as_integer, found
 from fairlane.reference.model.codec import (
-    PathLike,
     catalog_from_json,
     graph_to_json,
     need_list,
