@@ -8,7 +8,7 @@ from fractions import Fraction
 from fairlane.reference.errors import InvalidInstance
 from fairlane.reference.model.graph import Graph
 from fairlane.reference.model.instance import Instance
-from fairlane.reference.model.objective import Objective
+from fairlane.reference.model.objective import PRICES, Objective
 from fairlane.reference.model.request import Request
 
 
@@ -52,6 +52,25 @@ def random_graphs(rng: random.Random) -> list[Graph]:
             )
         )
     return rows
+
+
+def with_energy(instance: Instance, rng: random.Random) -> Instance:
+    """The instance with a price on energy and random energies, some graphs taking none."""
+    graphs = [
+        Graph(
+            name=g.name,
+            duration_ms=g.duration_ms,
+            prefill_capacity=g.prefill_capacity,
+            prefill_lanes=g.prefill_lanes,
+            decode_capacity=g.decode_capacity,
+            width=g.width,
+            energy_j=_one_of(rng, 0, "1/3", 2, 7),
+        )
+        for g in instance.graphs
+    ]
+    prices = {name: getattr(instance.objective, name) for name in PRICES}
+    prices["energy_price"] = _one_of(rng, "1/2", 1, "5/3")
+    return Instance(graphs=graphs, requests=instance.requests, objective=Objective(**prices), name=instance.name)
 
 
 def _one_of(rng: random.Random, *values: int | str) -> Fraction:

@@ -31,7 +31,8 @@ def check(
     from rich.table import Table
 
     table = Table(title=f"{file}: {len(catalog)} graphs", title_justify="left")
-    for heading in ("graph", "ms", "prefill", "lanes", "rows", "width"):
+    energies = any(graph.energy_j for graph in catalog)
+    for heading in ("graph", "ms", "prefill", "lanes", "rows", "width", *(("J",) if energies else ())):
         table.add_column(heading, justify="left" if heading == "graph" else "right")
     for graph in catalog:
         table.add_row(
@@ -41,8 +42,10 @@ def check(
             str(graph.prefill_lanes) if graph.prefill_capacity else "-",
             str(graph.decode_capacity) if graph.decode_capacity else "-",
             str(graph.width) if graph.decode_capacity else "-",
+            *((output.brief(graph.energy_j),) if energies else ()),
         )
     terminal = output.console()
     terminal.print(table)
+    energy = " and with no more energy" if energies else ""
     for worse, better in pairs:
-        terminal.print(f"{worse} is never needed: {better} does at least as much in no more time")
+        terminal.print(f"{worse} is never needed: {better} does at least as much in no more time{energy}")

@@ -28,6 +28,7 @@ def graphs_of(view: View) -> Catalog:
             prefill_lanes=graph.prefill_lanes,
             decode_capacity=graph.decode_capacity,
             width=graph.width,
+            energy_j=graph.energy_j,
         )
         for _, graph, known in view.known_graphs()
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairlane.reference.model.pricing import launch_cost
 from fairlane.simulator.run import Run, Status, publications
 
 
@@ -29,6 +30,8 @@ def realised_value(run: Run) -> float:
     end = np.where(np.isnan(run.finished_ms), run.boundary_ms, run.finished_ms)
     work = float(prices.prefill_value) * run.lane_consumed + float(prices.decode_value) * run.lane_published
     value = float((weight[run.lane_request] * work).sum())
+    launches = np.bincount(run.graph, minlength=len(run.catalog))
+    value -= float(launches @ np.array([float(launch_cost(prices, graph)) for graph in run.catalog]))
     value -= float(prices.time_price) * _covered_ms(arrival[live], end[live])
     value -= float(prices.completion_price) * float((weight * (end - arrival))[live].sum())
 

@@ -18,6 +18,7 @@ from fairlane.reference.errors import IdlesWithWork, TooLarge
 from fairlane.reference.model.graph import Catalog
 from fairlane.reference.model.instance import Instance
 from fairlane.reference.model.policy import Choice, Completion, Memory, Policy, Sees, View, as_policy, sees_of
+from fairlane.reference.model.pricing import age_rate, launch_cost, output_worth, prompt_worth, waiting_rate
 from fairlane.reference.model.request import Request
 from fairlane.reference.model.yields import truncated_prior
 from fairlane.simulator.clock import Clock, clock_for
@@ -164,19 +165,17 @@ class _Reward:
         """Values earned at the completion minus prices of the time that passed for everyone live."""
         prices, requests = self._instance.objective, self._instance.requests
         passed = Fraction(end - start, self._clock.per_ms)
-        value = -prices.time_price * passed
+        value = -prices.time_price * passed - launch_cost(prices, self._instance.graphs.graphs[launch.graph])
         for i, prompt, _, published_at, _ in self.before.live:
             weight = requests[i].weight
-            value -= prices.completion_price * weight * passed
-            if prompt:
-                value -= prices.first_output_price * weight * passed
-            elif prices.age_price:
+            value -= waiting_rate(prices, weight, before_output=prompt > 0) * passed
+            if not prompt and prices.age_price:
                 age = Fraction(start - published_at, self._clock.per_ms)
                 # the integral of a + u over the launch
-                value -= prices.age_price * weight * (age + passed / 2) * passed
+                value -= age_rate(prices, weight) * (age + passed / 2) * passed
         for lane in lanes:
             weight = requests[lane.request].weight
-            value += weight * (prices.prefill_value * lane.consumed + prices.decode_value * lane.published)
+            value += prompt_worth(prices, weight, lane.consumed) + output_worth(prices, weight, lane.published)
         self.value = value
 
 

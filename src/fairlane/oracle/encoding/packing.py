@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from fairlane.reference.errors import Unsupported
 from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.pricing import charges_launches, output_worth, prompt_worth, waiting_rate
 from fairlane.reference.model.request import Request
 from fairlane.reference.model.state import FINISHED, ZERO, LocalState, State, initial_state
 from fairlane.reference.model.yields import row_outcomes, truncated_prior
@@ -157,7 +158,7 @@ def earned_from(instance: Instance, state: State) -> Fraction:
         law = [(n, p) for n, p in truncated_prior(request.length_prior, request.limit) if n > local.generated]
         alive = sum((p for _, p in law), ZERO)
         output = sum((p * (n - local.generated) for n, p in law), ZERO) / alive
-        total += request.weight * (prices.prefill_value * local.prompt + prices.decode_value * output)
+        total += prompt_worth(prices, request.weight, local.prompt) + output_worth(prices, request.weight, output)
     return total
 
 
@@ -209,6 +210,8 @@ def pack(instance: Instance, *, merge: bool = False, axes: Sequence[Axis] | None
     """
     if instance.objective.age_price:
         raise Unsupported("the compiled sweep has no ages in its states")
+    if charges_launches(instance):
+        raise Unsupported("the compiled sweep has no launches that cost energy")
     if lanes_couple(instance):
         raise Unsupported("the compiled sweep takes one prompt a graph")
     found: list[Axis] = []
@@ -256,10 +259,7 @@ def _axis(instance: Instance, requests: tuple[int, ...], operators: tuple[Operat
         requests=requests,
         chain=chain,
         laws=laws,
-        rates=tuple(
-            ZERO if x.finished else weight * (prices.completion_price + (prices.first_output_price if x.prompt else 0))
-            for x in chain
-        ),
+        rates=tuple(ZERO if x.finished else waiting_rate(prices, weight, before_output=x.prompt > 0) for x in chain),
         reach=tuple((used[0], used[-1] + 1) if used else (0, 0) for used in served),
         places={local: x for x, local in enumerate(chain)},
     )

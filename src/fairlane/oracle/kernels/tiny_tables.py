@@ -1,8 +1,8 @@
 """Tables of one tiny instance from its record of doubles: durations by what is served, local states, row laws.
 
 A record is what `tiny_batch` writes: [graphs, requests, prefill value, decode value, time price, completion price,
-first-output price, age price], then [duration, prefill capacity, lanes, decode capacity, width] a graph, then
-[prompt, generated, limit, weight, K, A], K times [length, probability] and A times [q, 1 - q] a request.
+first-output price, price of age or energy], then [duration, prefill capacity, lanes, decode capacity, width] a graph,
+then [prompt, generated, limit, weight, K, A], K times [length, probability] and A times [q, 1 - q] a request.
 """
 
 from __future__ import annotations

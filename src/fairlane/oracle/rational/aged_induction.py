@@ -18,6 +18,7 @@ from fairlane.oracle.rational.backward_induction import Sweep, fraction, rationa
 from fairlane.oracle.rational.plain import Sense
 from fairlane.oracle.refusal import met
 from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.pricing import age_rate
 from fairlane.reference.model.state import Action, State
 
 Key = tuple[int, tuple[int, ...]]
@@ -44,8 +45,8 @@ class AgedSweep:
         unit = lcm(*(g.duration_ms.denominator for g in instance.graphs))
         self.unit = unit
         self.steps = [int(g.duration_ms * unit) for g in instance.graphs]
-        price = instance.objective.age_price
-        self.price = [rational(price * r.weight / unit**2) for r in instance.requests]
+        prices = instance.objective
+        self.price = [rational(age_rate(prices, r.weight) / unit**2) for r in instance.requests]
         self.values: dict[Key, fmpq] = {}
 
     def key_of(self, state: State) -> Key:

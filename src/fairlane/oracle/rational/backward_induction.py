@@ -23,6 +23,7 @@ from fairlane.oracle.rational.plain import Sense
 from fairlane.oracle.refusal import met
 from fairlane.reference.errors import TooLarge
 from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.pricing import launch_cost, output_worth, prompt_worth, waiting_rate
 from fairlane.reference.model.state import FINISHED, ZERO, Action, LocalState, State
 from fairlane.reference.model.yields import row_outcomes
 
@@ -98,10 +99,11 @@ class Sweep:
         prices = instance.objective
         self.graphs = instance.graphs.graphs
         self.durations = [rational(g.duration_ms) for g in self.graphs]
-        self.prefill_value = rational(prices.prefill_value)
-        self.decode_value = rational(prices.decode_value)
+        self.launch_costs = [rational(launch_cost(prices, g)) for g in self.graphs]
         self.time_price = rational(prices.time_price)
-        self.weights = [rational(r.weight) for r in instance.requests]
+        # worth of one token of each request
+        self.prompt_worths = [rational(prompt_worth(prices, r.weight, 1)) for r in instance.requests]
+        self.output_worths = [rational(output_worth(prices, r.weight, 1)) for r in instance.requests]
         self.rates = [self._waiting_rates(i) for i in range(len(self.locals))]
         self.rows: dict[tuple[int, int, int], _Lane] = {}
         self.fills: dict[tuple[int, int, int], _Lane] = {}
@@ -109,9 +111,9 @@ class Sweep:
 
     def _waiting_rates(self, i: int) -> list[fmpq]:
         """Cost per ms of one request's waiting, by local state."""
-        prices = self.instance.objective
-        decoding = self.weights[i] * rational(prices.completion_price)
-        waiting = decoding + self.weights[i] * rational(prices.first_output_price)
+        prices, weight = self.instance.objective, self.instance.requests[i].weight
+        decoding = rational(waiting_rate(prices, weight, before_output=False))
+        waiting = rational(waiting_rate(prices, weight, before_output=True))
         prompt = self.prompts[i]
         return [waiting] * prompt + [decoding] * (len(self.locals[i]) - 1 - prompt) + [fmpq(0)]
 
@@ -156,7 +158,7 @@ class Sweep:
         lane = self.fills.get(key)
         if lane is None:
             left = self.locals[i][place].prompt - share
-            work = self.prefill_value * self.weights[i] * share
+            work = self.prompt_worths[i] * share
             if left:
                 lane = _Lane(work, [(fmpq(1), share * self.strides[i])])
             else:
@@ -167,7 +169,7 @@ class Sweep:
 
     def _published(self, i: int, place: int, generated: int, width: int, work: fmpq) -> _Lane:
         request = self.instance.requests[i]
-        value = self.decode_value * self.weights[i]
+        value = self.output_worths[i]
         reward, law = work, []
         for outcome in row_outcomes(request.acceptance, width, request.length_prior, generated, request.limit):
             probability = rational(outcome.probability)
@@ -200,14 +202,14 @@ class Sweep:
             decodes = cohorts.get(key)
             if decodes is None:
                 decodes = cohorts[key] = self._cohorts(rows, places, capacity, graph.width, every=every)
-            # graphs that differ in nothing but time share their lists
+            # graphs that differ in nothing but time and energy share their lists
             shape = (graph.prefill_capacity, graph.prefill_lanes) if prompts and graph.prefill_capacity else (0, 0)
             prefills = lists.get(shape)
             if prefills is None:
                 prefills = lists[shape] = (
                     self.lists(g, prompts, places, every=every or every_prefill) if shape[0] else [NO_LANES]
                 )
-            waited = rate * self.durations[g]
+            waited = rate * self.durations[g] + self.launch_costs[g]
             for prefill, gained, filled in prefills:
                 for decode, value, law in decodes:
                     if not prefill:

@@ -148,7 +148,7 @@ class FullTable:
         best: fmpq | None = None
         ties: list[Action] = []
         for g, graph in enumerate(self.instance.graphs):
-            waited = rate * sweep.durations[g]
+            waited = rate * sweep.durations[g] + sweep.launch_costs[g]
             for order, gained, law in sweep.lists(g, prompts, places, every=True):
                 for size in range(min(graph.decode_capacity, len(rows)) + 1):
                     for members in combinations(rows, size):

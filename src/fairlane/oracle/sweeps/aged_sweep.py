@@ -32,6 +32,7 @@ from fairlane.oracle.refusal import met, table_beyond
 from fairlane.oracle.sweeps.class_tables import laws_of
 from fairlane.reference.errors import Unsupported
 from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.pricing import charges_launches
 from fairlane.reference.model.state import initial_state
 
 FIRST_CAPACITY = 1 << 17
@@ -96,6 +97,8 @@ def pack_aged(instance: Instance) -> Packed:
     Unsupported
         Graphs that put several prompts together.
     """
+    if charges_launches(instance):
+        raise Unsupported("the compiled sweep has no launches that cost energy")
     if lanes_couple(instance):
         raise Unsupported("the compiled sweep takes one prompt a graph")
     axes = [replace(axis, requests=(i,)) for axis in merged_axes(instance) for i in axis.requests]

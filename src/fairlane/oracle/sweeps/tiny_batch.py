@@ -1,8 +1,8 @@
 """Certified bounds on the optima of thousands of tiny instances, in one compiled sweep.
 
 Each instance becomes one record of doubles, every number of it rounded once; the kernel builds local states and row
-laws from the record and sweeps. What the kernel does not take (a price on age, prompts that share a graph, numbers
-at the ends of the range of doubles, more states than its arrays hold) goes to `solve`, one instance at a time.
+laws from the record and sweeps. What the kernel does not take (a price on age or energy, prompts that share a graph,
+numbers at the ends of the range of doubles, more states than its arrays hold) goes to `solve`, one instance at a time.
 
 Rounding. As in `rounding`, every number is a sum of products (and quotients) of numbers >= 0, so a term that passes
 through m roundings is off by at most a factor 1 + g or 1 - g, g = m u / (1 - m u), u = 2^-53 (Higham, "Accuracy and
@@ -148,7 +148,8 @@ def _records(instances: Sequence[Instance]) -> tuple[list[float], list[int]]:
                 prices.time_price,
                 prices.completion_price,
                 prices.first_output_price,
-                prices.age_price,
+                # the kernel takes neither of these
+                prices.age_price + prices.energy_price,
             ):
                 n, d = price.as_integer_ratio()
                 # what a double rounds to 0 becomes a negative number, which the kernel refuses

@@ -117,10 +117,12 @@ class _Model:
                 "completion_price",
                 "first_output_price",
                 "age_price",
+                "energy_price",
             )
         }
         self.weights = [fmpq(r.weight.numerator, r.weight.denominator) for r in instance.requests]
         self.durations = [fmpq(g.duration_ms.numerator, g.duration_ms.denominator) for g in instance.graphs]
+        self.energies = [fmpq(g.energy_j.numerator, g.energy_j.denominator) for g in instance.graphs]
         self.keeps_age = prices.age_price > 0
         self.locals: list[Local] = [(0, 0, fmpq(0))]
         self.places: dict[Local, int] = {}
@@ -171,9 +173,9 @@ class _Model:
                             yield (g, order, chosen), given
 
     def waiting(self, key: Key, g: int) -> fmpq:
-        """Cost of the graph's duration."""
+        """Cost of the graph's duration, and of its energy."""
         t = self.durations[g]
-        cost = self.prices["time_price"] * t
+        cost = self.prices["time_price"] * t + self.prices["energy_price"] * self.energies[g]
         for i, n in enumerate(key):
             if n == 0:
                 continue

@@ -116,6 +116,8 @@ def check_costs(
         raise CertificateRejected("the table is of another instance")
     if instance.objective.age_price:
         raise Unsupported("a table of costs has no ages; need an instance without a price on age")
+    if instance.objective.energy_price and any(g.energy_j for g in instance.graphs):
+        raise Unsupported("a table of costs has no energy; need an instance without a price on energy")
     prompts = sum(r.prompt > 0 for r in instance.requests)
     if prompts > 1 and any(g.prefill_lanes > 1 for g in instance.graphs if g.prefill_capacity):
         raise Unsupported("a table of costs takes one prompt a graph; this catalog has graphs for several")

@@ -8,9 +8,10 @@ from fairlane.reference.model.graph import Catalog, Graph
 
 
 def covers(better: Graph, worse: Graph) -> bool:
-    """Whether ``better`` can do all that ``worse`` does, in no more time."""
+    """Whether ``better`` can do all that ``worse`` does, in no more time and with no more energy."""
     return (
         better.duration_ms <= worse.duration_ms
+        and better.energy_j <= worse.energy_j
         and better.prefill_capacity >= worse.prefill_capacity
         and (worse.prefill_capacity == 0 or better.prefill_lanes >= worse.prefill_lanes)
         and better.decode_capacity >= worse.decode_capacity
@@ -19,7 +20,8 @@ def covers(better: Graph, worse: Graph) -> bool:
 
 
 def dominated(catalog: Catalog) -> tuple[tuple[str, str], ...]:
-    """(worse, better) names: the better graph has every capacity of the worse one and takes no longer.
+    """(worse, better) names: the better graph has every capacity of the worse one and takes no more time
+    and energy.
 
     Of graphs that cover each other the first in the catalog stays. Such rows are legal, real tables have them
     (padding can be faster), and leaving them out changes no optimum without a price on age.
@@ -34,5 +36,11 @@ def dominated(catalog: Catalog) -> tuple[tuple[str, str], ...]:
 
 
 def graph_rows(catalog: Catalog) -> list[dict[str, object]]:
-    """Rows as JSON, a decimal beside each exact duration."""
-    return [{**graph_to_json(g), "decimal": {"duration_ms": decimal_of(g.duration_ms)}} for g in catalog]
+    """Rows as JSON, a decimal beside each exact duration and energy."""
+    rows: list[dict[str, object]] = []
+    for graph in catalog:
+        decimal = {"duration_ms": decimal_of(graph.duration_ms)}
+        if graph.energy_j:
+            decimal["energy_j"] = decimal_of(graph.energy_j)
+        rows.append({**graph_to_json(graph), "decimal": decimal})
+    return rows

@@ -20,7 +20,7 @@ SCHEMA = 1
 MAX_BYTES = 256 * 1024 * 1024
 MAX_DEPTH = 64
 
-GRAPH_FIELDS = ("name", "duration_ms", "prefill_capacity", "prefill_lanes", "decode_capacity", "width")
+GRAPH_FIELDS = ("name", "duration_ms", "prefill_capacity", "prefill_lanes", "decode_capacity", "width", "energy_j")
 REQUEST_FIELDS = (
     "id",
     "prompt",
@@ -326,6 +326,8 @@ def graph_to_json(graph: Graph) -> dict[str, object]:
     for key, default in (("prefill_capacity", 0), ("prefill_lanes", 1), ("decode_capacity", 0), ("width", 1)):
         if getattr(graph, key) != default:
             row[key] = getattr(graph, key)
+    if graph.energy_j:
+        row["energy_j"] = number_to_json(graph.energy_j)
     return row
 
 

@@ -28,6 +28,8 @@ class Graph:
         Decode rows, >= 0.
     width : int
         Verification width: one pending target token and ``width - 1`` draft positions a row, >= 1.
+    energy_j : int, Fraction, float or str
+        Energy of one launch in joules, finite, >= 0; 0 unless given, and counted only where energy has a price.
 
     Raises
     ------
@@ -46,6 +48,7 @@ class Graph:
     prefill_lanes: int
     decode_capacity: int
     width: int
+    energy_j: Fraction
 
     def __init__(
         self,
@@ -56,6 +59,7 @@ class Graph:
         prefill_lanes: int = 1,
         decode_capacity: int = 0,
         width: int = 1,
+        energy_j: Real | str = 0,
         where: str = "",
     ) -> None:
         if not isinstance(name, str) or not name:
@@ -64,6 +68,9 @@ class Graph:
         duration = as_fraction(duration_ms, f"{named}.duration_ms")
         if duration <= 0:
             raise InvalidInstance(f"{named}.duration_ms is {show(duration)}; need > 0")
+        energy = as_fraction(energy_j, f"{named}.energy_j")
+        if energy < 0:
+            raise InvalidInstance(f"{named}.energy_j is {show(energy)}; need >= 0")
         write = object.__setattr__
         write(self, "name", name)
         write(self, "duration_ms", duration)
@@ -71,6 +78,7 @@ class Graph:
         write(self, "prefill_lanes", as_integer(prefill_lanes, f"{named}.prefill_lanes", minimum=1))
         write(self, "decode_capacity", as_integer(decode_capacity, f"{named}.decode_capacity", minimum=0))
         write(self, "width", as_integer(width, f"{named}.width", minimum=1))
+        write(self, "energy_j", energy)
         if self.prefill_capacity == 0 and self.decode_capacity == 0:
             raise InvalidInstance(
                 f"{named} has prefill_capacity 0 and decode_capacity 0; need at least one of them positive"

@@ -8,7 +8,15 @@ from fractions import Fraction
 from fairlane.reference.errors import InvalidInstance
 from fairlane.reference.exact import Real, as_fraction, show
 
-PRICES = ("prefill_value", "decode_value", "time_price", "completion_price", "first_output_price", "age_price")
+PRICES = (
+    "prefill_value",
+    "decode_value",
+    "time_price",
+    "completion_price",
+    "first_output_price",
+    "age_price",
+    "energy_price",
+)
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -29,6 +37,8 @@ class Objective:
         Per ms until request i's first output (times w_i), for requests with prompt > 0.
     age_price : number
         Per request·ms² of output age while decoding (times w_i).
+    energy_price : number
+        Per joule that launches take, as their graphs' ``energy_j`` says.
 
     Raises
     ------
@@ -42,6 +52,7 @@ class Objective:
     completion_price: Fraction
     first_output_price: Fraction
     age_price: Fraction
+    energy_price: Fraction
 
     def __init__(
         self,
@@ -52,9 +63,18 @@ class Objective:
         completion_price: Real | str = 0,
         first_output_price: Real | str = 0,
         age_price: Real | str = 0,
+        energy_price: Real | str = 0,
         where: str = "objective",
     ) -> None:
-        given = (prefill_value, decode_value, time_price, completion_price, first_output_price, age_price)
+        given = (
+            prefill_value,
+            decode_value,
+            time_price,
+            completion_price,
+            first_output_price,
+            age_price,
+            energy_price,
+        )
         for name, value in zip(PRICES, given, strict=True):
             exact = as_fraction(value, f"{where}.{name}")
             if exact < 0:

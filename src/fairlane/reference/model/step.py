@@ -9,8 +9,8 @@ from fractions import Fraction
 from itertools import product
 from typing import NamedTuple
 
-from fairlane.reference.model.age import output_age_area
 from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.pricing import action_cost, output_worth, prompt_worth
 from fairlane.reference.model.state import FINISHED, ZERO, Action, LocalState, State, prompt_shares
 from fairlane.reference.model.yields import row_outcomes
 
@@ -27,23 +27,6 @@ class Outcome(NamedTuple):
     reward: Fraction
     published: tuple[tuple[int, int], ...]
     consumed: tuple[tuple[int, int], ...]
-
-
-def waiting_cost(instance: Instance, state: State, duration_ms: Fraction) -> Fraction:
-    """Cost of letting ``duration_ms`` pass in ``state``: time, completion, first-output and age prices."""
-    prices = instance.objective
-    cost = ZERO
-    if any(not local.finished for local in state):
-        cost += prices.time_price * duration_ms
-    for request, local in zip(instance.requests, state, strict=True):
-        if local.finished:
-            continue
-        cost += prices.completion_price * request.weight * duration_ms
-        if local.prompt > 0:
-            cost += prices.first_output_price * request.weight * duration_ms
-        elif prices.age_price:
-            cost += prices.age_price * request.weight * output_age_area(local.age_ms, duration_ms)
-    return cost
 
 
 def step(instance: Instance, state: State, action: Action) -> tuple[Outcome, ...]:
@@ -66,10 +49,10 @@ def step(instance: Instance, state: State, action: Action) -> tuple[Outcome, ...
     """
     graph = instance.graphs.graphs[action.graph]
     prices = instance.objective
-    passed = waiting_cost(instance, state, graph.duration_ms)
+    paid = action_cost(instance, state, graph)
     shares = prompt_shares(graph, state, action.prefill)
     consumed = tuple(zip(action.prefill, shares, strict=True))
-    work = sum((prices.prefill_value * instance.requests[i].weight * share for i, share in consumed), ZERO)
+    work = sum((prompt_worth(prices, instance.requests[i].weight, share) for i, share in consumed), ZERO)
 
     # per lane: (probability, tokens published, local state after)
     lanes: list[tuple[int, list[tuple[Fraction, int, LocalState]]]] = []
@@ -90,14 +73,14 @@ def step(instance: Instance, state: State, action: Action) -> tuple[Outcome, ...
     outcomes: list[Outcome] = []
     for combination in product(*(options for _, options in lanes)):
         probability = Fraction(1)
-        reward = work - passed
+        reward = work - paid
         following = list(after)
         published: list[tuple[int, int]] = []
         for (i, _), (p, tokens, local) in zip(lanes, combination, strict=True):
             probability *= p
             following[i] = local
             if tokens:
-                reward += prices.decode_value * instance.requests[i].weight * tokens
+                reward += output_worth(prices, instance.requests[i].weight, tokens)
                 published.append((i, tokens))
         outcomes.append(Outcome(probability, tuple(following), reward, tuple(published), consumed))
     return tuple(outcomes)
