@@ -10,6 +10,7 @@ from functools import cached_property
 from fairlane.oracle.encoding.packing import Axis, count_canonical, count_states, lanes_couple, merged_axes
 from fairlane.oracle.rational.plain import Sense
 from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.pricing import charges_launches
 from fairlane.reference.model.state import State, initial_state
 
 MAX_BYTES = 8 * 2**30
@@ -44,6 +45,11 @@ class Problem:
     def prices_age(self) -> bool:
         """Whether ages are part of the states."""
         return bool(self.instance.objective.age_price)
+
+    @cached_property
+    def charges_launches(self) -> bool:
+        """Whether some launch is paid for beyond its time."""
+        return charges_launches(self.instance)
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:

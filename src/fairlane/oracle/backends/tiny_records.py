@@ -46,6 +46,8 @@ class TinyRecords:
         """Small instances without ages or coupled prompts."""
         if problem.prices_age:
             return Refusal("the batch of tiny instances has no ages in its states")
+        if problem.charges_launches:
+            return Refusal("the batch of tiny instances has no launches that cost energy")
         if problem.couples:
             return Refusal("the batch of tiny instances takes one prompt a graph")
         most = self.most_states(problem)
