@@ -46,9 +46,12 @@ def outcome(
     return run_claim(claim, Context(today=TODAY, rotation=rotation))
 
 
-def checked(folder: Path, *, run: Run = Run.CHANGED, today: date = TODAY, n_processes: int = 1) -> Report:
+def checked(
+    folder: Path, *, run: Run = Run.CHANGED, today: date = TODAY, n_processes: int = 1, limit_s: float = 60.0
+) -> Report:
     """A folder of notes, checked."""
-    return check(load_collection(folder), today=today, roots=(folder,), run=run, n_processes=n_processes)
+    notes = load_collection(folder)
+    return check(notes, today=today, roots=(folder,), run=run, n_processes=n_processes, limit_s=limit_s)
 
 
 def entry(report: Report, claim_id: str) -> Entry:

@@ -153,7 +153,10 @@ def test_a_process_that_dies_fails_its_claim_alone_and_prints_stay_out_of_the_do
     assert done.returncode == 1
     coin_line = GOOD[: GOOD.index(":::{claim} coin")].count("\n") + 1
     found = {claim["id"]: (claim["status"], claim["summary"]) for claim in json.loads(done.stdout)["claims"]}
-    assert found["coin"] == ("failed", f"docs/notes/note.md:{coin_line}: the process that ran it died")
+    assert found["coin"] == (
+        "failed",
+        f"docs/notes/note.md:{coin_line}: the process that ran it ended with status 3 before it had an outcome",
+    )
     assert found["it-leave"][0] == "failed"
     assert "SystemExit: bye" in found["it-leave"][1]
     assert [found[name][0] for name in ("sum", "square", "it-talk")] == ["holds"] * 3

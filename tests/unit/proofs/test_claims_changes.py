@@ -6,19 +6,21 @@ import importlib.metadata
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fairlane.proofs.claims.cache import cache_file
 from fairlane.proofs.claims.checking import Report, Run
 from fairlane.proofs.claims.claim import Claim
+from fairlane.proofs.claims.claim_process import Ended, run_apart
 from fairlane.proofs.claims.kinds import Context
-from fairlane.proofs.claims.running import OnDone, run_claims
+from fairlane.proofs.claims.running import run_claim
 from fairlane.proofs.claims.status import Colour, Status, Strength
-from tests.claim_texts import checked, claim_text, entry
+from tests.claim_texts import TODAY, checked, claim_text, entry, read_claim
 
 # one row of 2 ms, three tokens of one request: 3*5 - 3*2*1 = 9
 INSTANCE = (
@@ -255,14 +257,12 @@ def test_the_cache_is_replaced_whole_or_not_at_all(folder: Path, monkeypatch: py
 def test_an_interrupt_keeps_what_has_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(folder, APART, IDENTITY)
 
-    def interrupted(
-        claims: Sequence[Claim], context: Context, *, n_processes: int, on_done: OnDone, limit_s: float
-    ) -> None:
-        run_claims(claims[:1], context, n_processes=n_processes, on_done=on_done, limit_s=limit_s)
+    def interrupted(claims: Sequence[Claim], *words: Any, **options: Any) -> Generator[Ended, None, None]:
+        yield from run_apart(claims[:1], *words, **options)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("fairlane.proofs.claims.checking.run_claims", interrupted)
+        patch.setattr("fairlane.proofs.claims.checking.run_apart", interrupted)
         with pytest.raises(KeyboardInterrupt):
             checked(folder)
     assert checked(folder).n_executed == 1
@@ -271,12 +271,17 @@ def test_an_interrupt_keeps_what_has_run(folder: Path, monkeypatch: pytest.Monke
 def test_outcomes_that_time_decided_are_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from fairlane.proofs.claims import solving
 
-    write(folder, claim_text("forall", "x*x >= 0", claim_id="square", vars="x"))
+    text = claim_text("forall", "x*x >= 0", claim_id="square", vars="x")
     with monkeypatch.context() as patch:
         patch.setattr(solving, "WALL_CLOCK_S", {"z3": 0.001, "cvc5": 0.001})
-        report = checked(folder)
-    assert entry(report, "square").status is Status.UNKNOWN
-    assert entry(checked(folder, run=Run.NONE), "square").summary == "never run"
+        found = run_claim(read_claim(text), Context(today=TODAY, rotation=None))
+    assert (found.status, found.settled) == (Status.UNKNOWN, False)
+    # a claim that runs into its own limit is as little settled
+    (folder / "claim_side.py").write_text("import time\n\n\ndef wait():\n    time.sleep(60)\n")
+    write(folder, claim_text("exact", "wait() == 1", claim_id="waits", import_="claim_side:wait"))
+    report = checked(folder, limit_s=0.5)
+    assert entry(report, "waits").status is Status.FAILED
+    assert entry(checked(folder, run=Run.NONE), "waits").summary == "never run"
 
 
 def test_the_deltas_of_statistical_claims_add_up(folder: Path) -> None:

@@ -12,16 +12,20 @@ from fairlane.reference.atomic_write import write_text
 from fairlane.reference.errors import DataError
 
 FOLDER = ".fairlane-cache"
-SCHEMA = 1
+SCHEMA = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """An outcome with the key it belongs to, and where its claim stood: messages name that place."""
+    """An outcome with the key it belongs to, and where its claim stood: messages name that place.
+
+    ``reads`` holds what its code was seen to read beyond that, by label, with a digest or a value.
+    """
 
     key: str
     place: str
     outcome: Outcome
+    reads: Mapping[str, str]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -44,7 +48,7 @@ def read_cache(root: Path) -> Cache:
         if document["schema"] != SCHEMA:
             return Cache()
         outcomes = {
-            claim_id: Kept(key=raw["key"], place=raw["place"], outcome=_outcome(raw))
+            claim_id: Kept(key=raw["key"], place=raw["place"], outcome=_outcome(raw), reads=_reads(raw))
             for claim_id, raw in document["claims"].items()
         }
         imports: dict[str, Sequence[str]] = {label: tuple(names) for label, names in document["imports"].items()}
@@ -67,6 +71,13 @@ def _outcome(raw: Mapping[str, object]) -> Outcome:
     )
 
 
+def _reads(raw: Mapping[str, object]) -> dict[str, str]:
+    reads = raw["reads"]
+    if not isinstance(reads, dict):
+        raise TypeError
+    return {str(label): str(value) for label, value in reads.items()}
+
+
 def write_cache(root: Path, cache: Cache) -> None:
     """Replace the file in one step; unsettled outcomes are left out.
 
@@ -84,6 +95,7 @@ def write_cache(root: Path, cache: Cache) -> None:
             "summary": kept.outcome.summary,
             "evidence": list(kept.outcome.evidence),
             "value": kept.outcome.value,
+            "reads": dict(kept.reads),
         }
         for claim_id, kept in sorted(cache.outcomes.items())
         if kept.outcome.settled

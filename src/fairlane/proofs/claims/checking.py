@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -12,11 +13,12 @@ from pathlib import Path
 import fairlane
 from fairlane.proofs.claims.cache import Cache, Kept, read_cache, write_cache
 from fairlane.proofs.claims.claim import Claim, Kind, Problem
+from fairlane.proofs.claims.claim_process import run_apart
 from fairlane.proofs.claims.collection import Collection
 from fairlane.proofs.claims.dependency import Standing, weakest_ancestors
 from fairlane.proofs.claims.kinds import Context
-from fairlane.proofs.claims.running import TIME_LIMIT_S, run_claims
-from fairlane.proofs.claims.sources import Sources, key_of
+from fairlane.proofs.claims.running import TIME_LIMIT_S
+from fairlane.proofs.claims.sources import Sources, key_of, modules_known
 from fairlane.proofs.claims.status import Colour, Outcome, Status, Strength, colour_of, is_sound
 from fairlane.reference.errors import DataError, InvalidInstance
 from fairlane.reference.exact import parse_number
@@ -115,7 +117,7 @@ def check(
     n_processes : int
         >= 1; the report does not depend on it.
     limit_s : float
-        Seconds a claim may run, > 0; after that it is undecided, which is not kept.
+        Seconds a claim may run, > 0; after that it has failed, which is not kept.
     on_progress : callable or None
         Called with (claims done, claims to run).
 
@@ -135,6 +137,8 @@ def check(
         kept = cache.outcomes.get(claim.id)
         if kept is None or kept.key != keys[claim.id]:
             return False
+        if _changed(kept, sources):
+            return False
         # A failure's message names lines; where the claim has moved, they are wrong.
         return kept.outcome.strength is not None or kept.place == claim.where()
 
@@ -148,20 +152,29 @@ def check(
         and (run is Run.EVERY or claim.id in rotated or not is_current(claim))
     ]
     fresh: dict[str, Outcome] = {}
-
-    def done(claim: Claim, outcome: Outcome) -> None:
-        fresh[claim.id] = outcome
-        if on_progress is not None:
-            on_progress(len(fresh), len(waiting))
-
+    seen: dict[str, dict[str, str]] = {}
+    context = Context(today=today, rotation=rotation)
+    own_code = (str(package), *(str(root) for root in roots))
+    ends = run_apart(waiting, context, n_processes=n_processes, limit_s=limit_s, roots=own_code)
     try:
-        context = Context(today=today, rotation=rotation)
-        run_claims(waiting, context, n_processes=n_processes, on_done=done, limit_s=limit_s)
+        with contextlib.closing(ends):
+            for end in ends:
+                fresh[end.claim.id] = end.outcome
+                seen[end.claim.id] = sources.reads(end.reads, modules_known(end.claim, sources))
+                if on_progress is not None:
+                    on_progress(len(fresh), len(waiting))
     finally:
         # Kept on the way out of an interrupt as well: what has run need not run again.
-        not_kept = _keep(collection, cache, keys, fresh, sources, without=rotated)
-    outcomes = {claim.id: _standing(claim, collection, cache, keys, fresh, today=today) for claim in collection.claims}
+        not_kept = _keep(collection, cache, keys, fresh, seen, sources, without=rotated)
+    outcomes = {
+        claim.id: _standing(claim, collection, cache, keys, fresh, sources, today=today) for claim in collection.claims
+    }
     return _report(collection, outcomes, n_executed=len(fresh), not_kept=not_kept)
+
+
+def _changed(kept: Kept, sources: Sources) -> str | None:
+    """What a claim was seen to read and is another thing now, None where everything is as it was."""
+    return next((label for label, value in kept.reads.items() if sources.now(label) != value), None)
 
 
 def _keys(collection: Collection, sources: Sources) -> dict[str, str]:
@@ -193,6 +206,7 @@ def _keep(
     cache: Cache,
     keys: Mapping[str, str],
     fresh: Mapping[str, Outcome],
+    seen: Mapping[str, Mapping[str, str]],
     sources: Sources,
     *,
     without: frozenset[str] | set[str],
@@ -202,7 +216,9 @@ def _keep(
     outcomes = {claim_id: kept for claim_id, kept in cache.outcomes.items() if claim_id in known}
     for claim_id, outcome in fresh.items():
         if claim_id not in without:
-            outcomes[claim_id] = Kept(key=keys[claim_id], place=known[claim_id].where(), outcome=outcome)
+            outcomes[claim_id] = Kept(
+                key=keys[claim_id], place=known[claim_id].where(), outcome=outcome, reads=seen[claim_id]
+            )
     if outcomes != cache.outcomes or sources.seen_imports != cache.imports:
         try:
             write_cache(collection.root, Cache(outcomes=outcomes, imports=dict(sources.seen_imports)))
@@ -217,6 +233,7 @@ def _standing(
     cache: Cache,
     keys: Mapping[str, str],
     fresh: Mapping[str, Outcome],
+    sources: Sources,
     *,
     today: date,
 ) -> Outcome:
@@ -230,8 +247,9 @@ def _standing(
         if kept is None:
             return Outcome(status=Status.UNKNOWN, strength=None, summary="never run")
         outcome = kept.outcome
-        if kept.key != keys[claim.id]:
-            summary = f"something it depends on has changed since it was last run (then: {outcome.status})"
+        changed = "something it depends on" if kept.key != keys[claim.id] else _changed(kept, sources)
+        if changed:
+            summary = f"{changed} has changed since it was last run (then: {outcome.status})"
             return replace(outcome, status=Status.STALE, strength=None, summary=summary)
     if claim.kind is Kind.CITED and outcome.status is Status.CITED:
         expires = date.fromisoformat(claim.text("expires"))

@@ -1,7 +1,8 @@
 """What a claim's evidence is made from: the source of every module it imports, files it reads, package versions.
 
 Imports are read from the source text, transitively, inside fairlane and inside the user's own folders; everything
-else counts by its version. Nothing is imported.
+else counts by its version. Nothing is imported. What only a run shows, such as data that imported code opens or
+modules imported by a computed name, is noted by that run and compared afterwards.
 """
 
 from __future__ import annotations
@@ -10,14 +11,18 @@ import ast
 import hashlib
 import importlib.metadata
 import json
+import os
 import shlex
 import sys
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from fairlane.proofs.claims.cache import FOLDER
 from fairlane.proofs.claims.claim import Claim, Kind
 from fairlane.proofs.claims.kinds import spec_of
 from fairlane.proofs.claims.program_names import import_targets, proof_module
+from fairlane.proofs.claims.tracing import Reads
 from fairlane.reference.errors import InvalidInstance
 
 # Import names that differ from the name of the distribution.
@@ -35,7 +40,9 @@ _HIDDEN = {
     Kind.INDUCTION: _SOLVING,
     Kind.PROOF: _SOLVING,
 }
-SCHEMA = 1
+# What runs every claim; a claim's own modules are loaded beside it.
+_ENGINE = ("fairlane.proofs.claims.running", "fairlane.proofs.claims.program")
+SCHEMA = 2
 
 
 class Sources:
@@ -60,6 +67,7 @@ class Sources:
         self._closures: dict[tuple[str, ...], dict[str, str]] = {}
         self._versions: dict[str, str] = {}
         self._files: dict[Path, str] = {}
+        self._now: dict[str, str] = {}
 
     def find(self, module: str) -> Path | None:
         """The file of a module of ours or the user's, or None."""
@@ -140,6 +148,66 @@ class Sources:
                 self._files[path] = "absent"
         return self._files[path]
 
+    def reads(self, seen: Reads, known: Mapping[str, str]) -> dict[str, str]:
+        """Labels of what a claim's code was seen to read, beyond the modules that are known already, as they are now.
+
+        Files of the interpreter and of installed packages count by the packages' versions, and what lies in hidden or
+        temporary folders is nobody's evidence.
+        """
+        labels: list[str] = []
+        for name in seen.modules:
+            if self.find(name) is not None:
+                labels += [f"module {name}"] if name not in known else []
+            elif name.split(".")[0] not in sys.stdlib_module_names:
+                top = name.split(".")[0]
+                labels += [f"version {top}"] if top not in known and self.version(top) != "absent" else []
+        labels += [f"file {self._spell(path)}" for path in seen.files if self._counts(path, files=True)]
+        labels += [f"folder {self._spell(path)}" for path in seen.folders if self._counts(path, files=False)]
+        found = {label: self.now(label) for label in dict.fromkeys(labels)}
+        # the value that was seen, not the one of this process
+        for name, value in seen.environment:
+            found[f"variable {name}"] = _shown(value)
+        return found
+
+    def now(self, label: str) -> str:
+        """What a label of :meth:`reads` stands for at present."""
+        if label not in self._now:
+            kind, _, name = label.partition(" ")
+            if kind == "module":
+                self._now[label] = _digest(sorted(self.closure((name,)).items()))
+            elif kind == "version":
+                self._now[label] = self.version(name)
+            elif kind == "variable":
+                self._now[label] = _shown(os.environ.get(name))
+            elif kind == "folder":
+                self._now[label] = _listing(self._unspell(name))
+            else:
+                self._now[label] = self.file(self._unspell(name))
+        return self._now[label]
+
+    def _counts(self, path: str, *, files: bool) -> bool:
+        file = Path(path)
+        if files and (file.suffix in (".py", ".pyc", ".nbi", ".nbc", ".so") or "__pycache__" in file.parts):
+            return False  # code counts as a module, by its text
+        if any(file.is_relative_to(base) for base in (self.package, *self.roots)):
+            return FOLDER not in file.parts
+        outside = (sys.prefix, sys.base_prefix, tempfile.gettempdir(), "/proc", "/dev", "/sys", "/etc", "/usr")
+        return not any(file.is_relative_to(base) for base in outside) and not any(
+            part.startswith(".") for part in file.parts
+        )
+
+    def _spell(self, path: str) -> str:
+        """A path from the folder it lies in, so that a checkout can be moved."""
+        for i, base in enumerate((self.package, *self.roots)):
+            if Path(path).is_relative_to(base):
+                return f"{i}:{Path(path).relative_to(base).as_posix()}"
+        return path
+
+    def _unspell(self, name: str) -> Path:
+        number, colon, rest = name.partition(":")
+        bases = (self.package, *self.roots)
+        return bases[int(number)] / rest if colon and number.isdigit() and int(number) < len(bases) else Path(name)
+
     def inside(self, package: str) -> tuple[str, ...]:
         """Every module directly in a package of ours, for code that picks one by name."""
         file = self.find(package)
@@ -175,7 +243,7 @@ def imports_of(text: bytes, module: str, *, is_package: bool) -> tuple[str, ...]
 
 def roots_of(claim: Claim, sources: Sources) -> tuple[tuple[str, ...], tuple[Path, ...]]:
     """Modules and files that a claim's evidence starts from."""
-    modules = [spec_of(claim.kind).module, *_HIDDEN.get(claim.kind, ())]
+    modules = [*_ENGINE, spec_of(claim.kind).module, *_HIDDEN.get(claim.kind, ())]
     files: list[Path] = []
     for option in claim.options:
         value = option.value.strip()
@@ -210,6 +278,32 @@ def _command_modules(command: str) -> tuple[str, ...]:
     return ()
 
 
+def _digest(parts: object) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _shown(value: str | None) -> str:
+    # a variable may hold a secret, and the cache is a plain file
+    return "unset" if value is None else _digest(value)
+
+
+def _listing(folder: Path) -> str:
+    try:
+        names = sorted(entry.name for entry in folder.iterdir() if entry.name not in (FOLDER, "__pycache__"))
+    except OSError:
+        return "absent"
+    return _digest(names)
+
+
+def modules_known(claim: Claim, sources: Sources) -> dict[str, str]:
+    """Digests of the modules and versions of the packages that a claim's key holds."""
+    try:
+        modules, _ = roots_of(claim, sources)
+    except InvalidInstance:
+        return {}
+    return sources.closure(modules)
+
+
 def key_of(claim: Claim, parents: Mapping[str, str], sources: Sources) -> str:
     """Digest of everything an outcome depends on.
 
@@ -234,4 +328,4 @@ def key_of(claim: Claim, parents: Mapping[str, str], sources: Sources) -> str:
         [[file.name, sources.file(file)] for file in files],
         list(sys.version_info[:3]),
     ]
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+    return _digest(parts)

@@ -15,14 +15,17 @@ computed again follows from the claim's id.
 from __future__ import annotations
 
 import json
+import os
 import random
 import shlex
 import subprocess
-import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
+from fairlane.proofs.claims import tracing
 from fairlane.proofs.claims.claim import Claim
 from fairlane.proofs.claims.kinds import Context
 from fairlane.proofs.claims.kinds.exact import check_line, value_option
@@ -130,14 +133,20 @@ def _run_command(claim: Claim, template: str, arguments: Mapping[str, object]) -
         for name, value in arguments.items():
             word = word.replace("{" + name + "}", str(value))
         words.append(word)
-    start = {
-        "fairlane": [sys.executable, "-c", "from fairlane.cli import main; main()"],
-        "python": [sys.executable],
-    }.get(words[0] if words else "", words[:1])
     try:
-        done = subprocess.run(
-            [*start, *words[1:]], cwd=claim.folder, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
-        )
+        with tempfile.TemporaryDirectory() as folder:
+            noted = Path(folder, "reads.json")
+            done = subprocess.run(
+                tracing.command(words),
+                cwd=claim.folder,
+                env={**os.environ, tracing.VARIABLE: str(noted)},
+                capture_output=True,
+                text=True,
+                timeout=TIMEOUT_S,
+                check=False,
+            )
+            if noted.exists():
+                tracing.add(tracing.from_json(noted.read_text(encoding="utf-8")))
     except (OSError, subprocess.TimeoutExpired) as error:
         raise InvalidInstance(f"{claim.where('command')}: {template!r} did not run: {error}") from None
     if done.returncode != 0:
