@@ -288,7 +288,7 @@ def test_a_model_that_may_never_end_is_refused_by_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("@type: MDP", "@type: POMDP", "need MDP or DTMC"),
+        ("@type: MDP", "@type: POMDP", "need MDP, DTMC"),
         ("@nr_states\n3", "@nr_states\n4", "@nr_states is 4, and 3 states"),
         ("2 : 1/2", "2 : 1/3", "sum to 5/6; need them >= 0, the sum exactly 1"),
         ("2 : 1/2", "7 : 1/2", "leads to state 7; need states up to 2"),

@@ -144,29 +144,3 @@ def _absorbed(chain: Sequence[Move], transient: Sequence[int], rates: Sequence[F
                 right[k, 0] += to_fmpq(p * rate)
     solved = matrix.solve(right)
     return [to_fraction(solved[k, 0]) for k in range(n)]
-
-
-def bias(chain: Sequence[Move], rate: Fraction, anchor: int) -> tuple[Fraction, ...]:
-    """Relative values h of a chain with one closed class: h = r - rate T + P h, with h(anchor) = 0.
-
-    Parameters
-    ----------
-    chain : sequence of Move
-        One move a state, one closed class.
-    rate : Fraction
-        Its long-run rate.
-    anchor : int
-        A state of the closed class.
-    """
-    n = len(chain)
-    matrix, right = fmpq_mat(n, n), fmpq_mat(n, 1)
-    for i, move in enumerate(chain):
-        if i == anchor:
-            matrix[i, i] = fmpq(1)
-            continue
-        matrix[i, i] += 1
-        for j, p in move.to:
-            matrix[i, j] -= to_fmpq(p)
-        right[i, 0] = to_fmpq(move.reward - rate * move.duration_ms)
-    solved = matrix.solve(right)
-    return tuple(to_fraction(solved[i, 0]) for i in range(n))

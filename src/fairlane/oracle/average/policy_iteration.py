@@ -3,8 +3,9 @@
 Relative value iteration in doubles on the uniformised model proposes a policy. The rest is exact: the policy's
 rate and bias come from linear systems over the rationals, and Howard's improvement goes on until the optimality
 equation holds at every state. Uniformising mixes every move with staying put, so a periodic model needs no
-special care. Where the systems are too large for exact arithmetic, the bias in doubles, read as rationals, still
-gives rigorous bounds (Odoni 1969): for any h, the best rate is at most max over states and moves of
+special care. Systems of thousands of states are solved exactly where eliminating them state by state stays sparse.
+Where they are too large for exact arithmetic, the bias in doubles, read as rationals, still gives rigorous bounds
+(Odoni 1969): for any h, the best rate is at most max over states and moves of
 (r + E h' - h) / T, and the greedy policy earns at least the least of its own such ratios.
 """
 
@@ -17,11 +18,15 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from fairlane.oracle.average.chain import bias, closed_classes, stationary_rate
+from fairlane.oracle.average.chain import closed_classes
+from fairlane.oracle.average.renewal import lead_into, relative_values, renewal
 from fairlane.oracle.average.workload_model import Move
+from fairlane.reference.errors import Unsupported
 
 MAX_EXACT_STATES = 700
 MAX_SWEEPS = 200_000
+# sweeps that propose a policy where an exact one is sought: a poor proposal costs a few improvements more
+WARM_SWEEPS = 5_000
 MAX_IMPROVEMENTS = 200
 
 ZERO = Fraction(0)
@@ -66,19 +71,19 @@ class _Arrays:
 
 
 def _propose(
-    moves: Sequence[Sequence[Move]], on_progress: Callable[[int, int], None] | None
+    moves: Sequence[Sequence[Move]], on_progress: Callable[[int, int], None] | None, max_sweeps: int
 ) -> npt.NDArray[np.float64]:
     arrays = _Arrays(moves)
     step = 0.95 * float(arrays.duration.min())
     h = np.zeros(len(moves))
     best_width = np.inf
     stalled = 0
-    for sweep in range(MAX_SWEEPS):
+    for sweep in range(max_sweeps):
         top = np.maximum.reduceat(arrays.ratios(h), arrays.first)
         width = float(top.max() - top.min())
         scale = float(np.abs(top).max())
         if sweep % 1000 == 0 and on_progress is not None:
-            on_progress(sweep, MAX_SWEEPS)
+            on_progress(sweep, max_sweeps)
         if width <= 1e-13 * scale:
             break
         if width < 0.999 * best_width:
@@ -110,14 +115,45 @@ def best_average(
     -------
     Average
         An exact rate, or bounds where the model is too large or the improvement did not end.
+
+    Raises
+    ------
+    Unsupported
+        Some moves take no time, and the model is too large for exact linear systems.
     """
-    h = tuple(Fraction(float(x)) for x in _propose(moves, on_progress))
-    choice = _greedy(moves, h)
-    if exact and len(moves) <= MAX_EXACT_STATES:
-        done = _improve(moves, choice)
-        if done is not None:
-            return done
-    return bounded(moves, h)
+    if all(len(row) == 1 for row in moves):
+        choice: tuple[int, ...] = (0,) * len(moves)
+    elif any(move.duration_ms == 0 for row in moves for move in row):
+        # nothing to divide by: improvement starts from anywhere
+        choice = (0,) * len(moves)
+    else:
+        try:
+            swept = _rationals(_propose(moves, on_progress, WARM_SWEEPS if exact else MAX_SWEEPS))
+        except OverflowError:
+            # numbers beyond doubles propose nothing; improvement starts from anywhere
+            swept = (ZERO,) * len(moves)
+        choice = _greedy(moves, swept)
+        if not exact:
+            return bounded(moves, swept)
+    done = _improve(moves, choice) if exact else None
+    if done is not None:
+        return done
+    if any(move.duration_ms == 0 for row in moves for move in row):
+        raise Unsupported(
+            f"a component of {len(moves):,} states, some of them left at once, is too large for exact averages"
+        )
+    try:
+        return bounded(moves, _rationals(relative_values(moves, choice)))
+    except (OverflowError, RuntimeError):
+        # numbers beyond doubles, or a system that is singular in them
+        raise Unsupported(
+            f"not converged: a component of {len(moves):,} states is too large for exact averages, "
+            "and its numbers are too far apart for doubles"
+        ) from None
+
+
+def _rationals(values: npt.NDArray[np.float64]) -> tuple[Fraction, ...]:
+    return tuple(Fraction(float(x)) for x in values)
 
 
 def bounded(moves: Sequence[Sequence[Move]], h: Sequence[Fraction]) -> Average:
@@ -139,23 +175,31 @@ def _greedy(moves: Sequence[Sequence[Move]], h: Sequence[Fraction]) -> tuple[int
 
 
 def _improve(moves: Sequence[Sequence[Move]], choice: tuple[int, ...]) -> Average | None:
-    """Howard's iteration in rationals; None where it does not end within its limit."""
+    """Howard's iteration in rationals; None where it does not end within its limit, or a system is too large."""
     for _ in range(MAX_IMPROVEMENTS):
         chain = [row[k] for row, k in zip(moves, choice, strict=True)]
         classes = closed_classes(chain)
-        rates = [stationary_rate(chain, states) for states in classes]
-        rate = max(rates)
-        anchor_class = classes[rates.index(rate)]
+        target = classes[0]
         if len(classes) > 1:
             # several closed classes: keep the best one and lead every other state into it
-            choice = _lead_into(moves, choice, anchor_class)
+            cycles = [renewal(chain, states, states[0], max_dense=MAX_EXACT_STATES) for states in classes]
+            rates = [cycle.rate for cycle in cycles if cycle is not None]
+            if len(rates) < len(classes):
+                return None
+            target = classes[rates.index(max(rates))]
+            choice = lead_into(moves, choice, target)
             chain = [row[k] for row, k in zip(moves, choice, strict=True)]
             if len(closed_classes(chain)) > 1:
                 return None
-        h = bias(chain, rate, anchor_class[0])
+        cycle = renewal(chain, range(len(chain)), target[0], max_dense=MAX_EXACT_STATES)
+        if cycle is None:
+            return None
+        rate, h = cycle
         better = list(choice)
         changed = False
         for i, row in enumerate(moves):
+            if len(row) == 1:
+                continue
             values = [m.reward - rate * m.duration_ms + sum((p * h[j] for j, p in m.to), ZERO) for m in row]
             top = max(values)
             if top > values[choice[i]]:
@@ -165,22 +209,3 @@ def _improve(moves: Sequence[Sequence[Move]], choice: tuple[int, ...]) -> Averag
             return Average(rate=rate, lower=rate, upper=rate, h=h, choice=choice, method="policy_iteration")
         choice = tuple(better)
     return None
-
-
-def _lead_into(moves: Sequence[Sequence[Move]], choice: tuple[int, ...], target: Sequence[int]) -> tuple[int, ...]:
-    """The same choices inside ``target``, elsewhere moves that come nearer to it with positive probability."""
-    led = list(choice)
-    reached = set(target)
-    sources: dict[int, list[tuple[int, int]]] = {}
-    for i, row in enumerate(moves):
-        for k, move in enumerate(row):
-            for j, _ in move.to:
-                sources.setdefault(j, []).append((i, k))
-    queue = sorted(target)
-    for j in queue:
-        for i, k in sources.get(j, ()):
-            if i not in reached:
-                reached.add(i)
-                led[i] = k
-                queue.append(i)
-    return tuple(led)

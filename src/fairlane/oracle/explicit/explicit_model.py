@@ -22,21 +22,29 @@ MAX_STATES = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """One choice of a state: a name, its expected reward, and (state, probability) pairs that sum to 1."""
+    """One choice of a state: a name, its expected reward, and (state, probability) pairs that sum to 1.
+
+    ``duration`` is the time it is expected to take, >= 0: 1 in models that count steps.
+    """
 
     name: str
     reward: Fraction
     to: tuple[tuple[int, Fraction], ...]
+    duration: Fraction = Fraction(1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplicitModel:
-    """A Markov decision process with one reward model; ``final`` states end it, ``initial`` starts it."""
+    """A Markov decision process with one reward model; ``final`` states end it, ``initial`` starts it.
+
+    ``timed`` models take time rather than steps, as Markov automata and chains in continuous time do.
+    """
 
     choices: tuple[tuple[Choice, ...], ...]
     initial: int
     final: frozenset[int]
     reward_name: str
+    timed: bool = False
 
     @property
     def n_choices(self) -> int:

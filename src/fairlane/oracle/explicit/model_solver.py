@@ -3,12 +3,15 @@
 The model is taken apart into strongly connected components, the last ones first. Where a component is one state
 that does not lead to itself, its value is a maximum; otherwise policy iteration in rationals solves the component,
 given the values behind it. With a component too large for that, sweeps in doubles propose values, and rationals
-turn them into bounds that hold whatever the rounding. A model in which some policy never ends is refused by name.
+turn them into bounds that hold whatever the rounding.
+
+Where a policy can go on forever without earning anything, going on is worth 0: such end components are drawn together
+into one state in which a run may stop at 0. A model in which some policy never ends and earns is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -16,9 +19,13 @@ from fractions import Fraction
 import networkx
 from flint import fmpq, fmpq_mat
 
+from fairlane.oracle.explicit.end_components import drawn_together, maximal_end_components
 from fairlane.oracle.explicit.explicit_model import Choice, ExplicitModel
+from fairlane.oracle.explicit.total_reward_bounds import total_reward_bounds
 from fairlane.oracle.rational.plain import Sense
+from fairlane.oracle.rational.state_elimination import MAX_WORK, solve_sparse
 from fairlane.reference.errors import Unsupported
+from fairlane.reference.model.state import ZERO
 
 # linear systems over the rationals up to this size
 MAX_EXACT_COMPONENT = 400
@@ -52,6 +59,7 @@ def solve_model(
     *,
     sense: Sense = Sense.MAX,
     max_component: int = MAX_EXACT_COMPONENT,
+    max_work: int = MAX_WORK,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> ModelSolution:
     """Best expected total reward until a final state.
@@ -59,11 +67,13 @@ def solve_model(
     Parameters
     ----------
     model : ExplicitModel
-        Any model in which every policy ends.
+        Any model in which every policy ends, or earns nothing for ever.
     sense : Sense
         MAX or MIN.
     max_component : int
-        Components up to this many states are solved exactly.
+        Components up to this many states are solved exactly, whatever their shape.
+    max_work : int
+        Larger ones are where eliminating state by state takes at most so many products.
     on_progress : callable or None
         Called with (states done, states).
 
@@ -75,24 +85,22 @@ def solve_model(
     Raises
     ------
     Unsupported
-        Some policy never ends.
+        Some policy never ends and earns.
     """
+    n_states = len(model.choices)
     components = _components(model)
-    if _can_avoid_the_end(model, [s for component in components for s in component]):
-        raise Unsupported("some policy of the model never reaches a final state, so total rewards may not exist")
-    n = len(model.choices)
-    if any(len(component) > max_component for component in components):
-        from fairlane.oracle.explicit.total_reward_bounds import total_reward_bounds
-
-        lower, upper = total_reward_bounds(model, sense, on_progress=on_progress)
-        return ModelSolution(
-            value=lower if lower == upper else None,
-            lower=lower,
-            upper=upper,
-            states=n,
-            method=ModelMethod.BOUNDED_ITERATION,
+    if _can_avoid_the_end(model, components):
+        free = maximal_end_components(
+            model.choices, model.initial, final=model.final, keep=lambda choice: choice.reward == 0
         )
-    values: list[fmpq] = [fmpq(0)] * n
+        model = drawn_together(model, free, [ZERO] * len(free), rewards=True, final=model.final)
+        components = _components(model)
+        if _can_avoid_the_end(model, components):
+            raise Unsupported(
+                "some policy of the model never reaches a final state and earns rewards for ever, "
+                "so total rewards may not exist"
+            )
+    values: list[fmpq] = [fmpq(0)] * len(model.choices)
     rows = [[_ready(choice) for choice in row] for row in model.choices]
     cyclic = False
     for done, component in enumerate(components):
@@ -104,10 +112,24 @@ def solve_model(
             values[s] = max(worth) if sense is Sense.MAX else min(worth)
         else:
             cyclic = True
-            _policy_iteration(rows, component, values, sense)
+            if not _policy_iteration(rows, component, values, sense, max_component, max_work):
+                return _bounded(model, n_states, sense, on_progress)
     value = Fraction(int(values[model.initial].p), int(values[model.initial].q))
     method = ModelMethod.POLICY_ITERATION if cyclic else ModelMethod.ACYCLIC
-    return ModelSolution(value=value, lower=value, upper=value, states=n, method=method)
+    return ModelSolution(value=value, lower=value, upper=value, states=n_states, method=method)
+
+
+def _bounded(
+    model: ExplicitModel, n_states: int, sense: Sense, on_progress: Callable[[int, int], None] | None
+) -> ModelSolution:
+    lower, upper = total_reward_bounds(model, sense, on_progress=on_progress)
+    return ModelSolution(
+        value=lower if lower == upper else None,
+        lower=lower,
+        upper=upper,
+        states=n_states,
+        method=ModelMethod.BOUNDED_ITERATION,
+    )
 
 
 _Row = tuple[fmpq, list[tuple[int, fmpq]]]
@@ -143,8 +165,9 @@ def _components(model: ExplicitModel) -> list[list[int]]:
     return [sorted(component) for component in networkx.strongly_connected_components(graph)]
 
 
-def _can_avoid_the_end(model: ExplicitModel, live: Sequence[int]) -> bool:
+def _can_avoid_the_end(model: ExplicitModel, components: Sequence[Sequence[int]]) -> bool:
     """Whether some choices keep a run among unfinished states forever: the greatest such set is not empty."""
+    live = [s for component in components for s in component]
     sources: dict[int, list[tuple[int, int]]] = {}
     for s in live:
         for k, choice in enumerate(model.choices[s]):
@@ -164,36 +187,48 @@ def _can_avoid_the_end(model: ExplicitModel, live: Sequence[int]) -> bool:
 
 
 def _policy_iteration(
-    rows: Sequence[Sequence[_Row]], component: Sequence[int], values: list[fmpq], sense: Sense
-) -> None:
-    """Settle a component whose every policy leaves it, given the values behind it."""
-    place = {s: k for k, s in enumerate(component)}
-    n = len(component)
-    picked = [0] * n
+    rows: Sequence[Sequence[_Row]],
+    component: Sequence[int],
+    values: list[fmpq],
+    sense: Sense,
+    max_component: int,
+    max_work: int,
+) -> bool:
+    """Settle a component whose every policy leaves it, given the values behind it; False where it is too large."""
+    picked = dict.fromkeys(component, 0)
     while True:
-        matrix, right = fmpq_mat(n, n), fmpq_mat(n, 1)
-        for s, k in place.items():
-            reward, to = rows[s][picked[k]]
-            matrix[k, k] += 1
-            for t, p in to:
-                if t in place:
-                    matrix[k, place[t]] -= p
-                else:
-                    reward += p * values[t]
-            right[k, 0] = reward
-        solved = matrix.solve(right)
-        for s, k in place.items():
-            values[s] = solved[k, 0]
+        chosen = {s: rows[s][k] for s, k in picked.items()}
+        solved = _evaluated(chosen, values, max_component, max_work)
+        if solved is None:
+            return False
+        for s, value in zip(component, solved, strict=True):
+            values[s] = value
         improved = False
-        for s, k in place.items():
+        for s in component:
             worth = [_worth(choice, values) for choice in rows[s]]
             best = max(worth) if sense is Sense.MAX else min(worth)
-            if best != worth[picked[k]]:
-                picked[k], improved = worth.index(best), True
+            if best != worth[picked[s]]:
+                picked[s], improved = worth.index(best), True
         if not improved:
-            return
+            return True
 
 
-def as_total(choices: Sequence[Sequence[Choice]], initial: int, final: int) -> ExplicitModel:
-    """A model of total rewards with one final state."""
-    return ExplicitModel(choices=tuple(map(tuple, choices)), initial=initial, final=frozenset({final}), reward_name="r")
+def _evaluated(
+    chosen: Mapping[int, _Row], values: Sequence[fmpq], max_component: int, max_work: int
+) -> list[fmpq] | None:
+    """Values of states under one choice each, given those behind them; None where the system is too large."""
+    place = {s: k for k, s in enumerate(chosen)}
+    n = len(place)
+    inside = [[(place[t], p) for t, p in to if t in place] for _, to in chosen.values()]
+    right = [reward + sum((p * values[t] for t, p in to if t not in place), fmpq(0)) for reward, to in chosen.values()]
+    if n > max_component:
+        solved = solve_sparse(inside, [[x] for x in right], max_work=max_work)
+        return None if solved is None else [x for (x,) in solved]
+    matrix, column = fmpq_mat(n, n), fmpq_mat(n, 1)
+    for k, row in enumerate(inside):
+        matrix[k, k] += 1
+        for j, p in row:
+            matrix[k, j] -= p
+        column[k, 0] = right[k]
+    dense = matrix.solve(column)
+    return [dense[k, 0] for k in range(n)]

@@ -46,7 +46,10 @@ def total_reward_bounds(
     sign = 1 if sense is Sense.MAX else -1
     live = [s for s in range(len(model.choices)) if s not in model.final]
     flat = [(s, choice) for s in live for choice in model.choices[s]]
-    arrays = _Arrays(model, live, flat, sign)
+    try:
+        arrays = _Arrays(model, live, flat, sign)
+    except OverflowError:
+        raise Unsupported("a reward is beyond the range of doubles: the model is too large for exact totals") from None
     steps = arrays.settle(np.ones(len(flat)), lambda w, top: bool((w - top >= LEAST_DROP - 1).all()), on_progress)
     values = arrays.settle(arrays.reward, _settled, on_progress)
     v = [Fraction(float(x)) for x in values]
