@@ -33,12 +33,16 @@ class RunMetrics:
         Graphs that ran.
     busy_ms : float
         Time in which a graph ran: use of the execution resource, not of its arithmetic units.
+    energy_j : float or None
+        Energy of all launches, as the catalog gives it; None where it gives none.
     prompt_tokens : int
         Prompt tokens consumed.
     useful_tokens_per_busy_ms, useful_tokens_per_elapsed_ms : float or None
         Prompt tokens consumed plus output tokens published, over busy and over elapsed time.
     output_tokens_per_busy_ms : float or None
         Output tokens alone.
+    useful_tokens_per_j : float or None
+        Prompt tokens consumed plus output tokens published, over the energy.
     padded_rows, offered_rows : int
         Decode rows that ran empty, of all rows of the graphs that ran.
     padded_prompt_tokens, offered_prompt_tokens : int
@@ -55,10 +59,12 @@ class RunMetrics:
     n_not_arrived: int
     n_launches: int
     busy_ms: float
+    energy_j: float | None
     prompt_tokens: int
     useful_tokens_per_busy_ms: float | None
     useful_tokens_per_elapsed_ms: float | None
     output_tokens_per_busy_ms: float | None
+    useful_tokens_per_j: float | None
     padded_rows: int
     offered_rows: int
     padded_prompt_tokens: int
@@ -106,6 +112,8 @@ def measure_run(
     rows = int((run.lane_consumed == 0).sum())
     busy = float((run.end_ms - run.start_ms).sum())
     useful = prompt_tokens + figures.output_tokens
+    energies = np.array([float(g.energy_j) for g in run.catalog])
+    energy = float(energies[run.graph].sum()) if energies.any() else None
     elapsed = figures.elapsed_ms
     return RunMetrics(
         publications=figures,
@@ -114,10 +122,12 @@ def measure_run(
         n_not_arrived=run.n_requests - len(arrived),
         n_launches=run.n_launches,
         busy_ms=busy,
+        energy_j=energy,
         prompt_tokens=prompt_tokens,
         useful_tokens_per_busy_ms=useful / busy if busy > 0 else None,
         useful_tokens_per_elapsed_ms=useful / elapsed if elapsed > 0 else None,
         output_tokens_per_busy_ms=figures.output_tokens / busy if busy > 0 else None,
+        useful_tokens_per_j=useful / energy if energy else None,
         padded_rows=int(decode_capacity.sum()) - rows,
         offered_rows=int(decode_capacity.sum()),
         padded_prompt_tokens=int(prefill_capacity.sum()) - prompt_tokens,

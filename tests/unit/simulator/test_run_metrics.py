@@ -81,6 +81,23 @@ def test_the_figures_of_a_small_run() -> None:
     assert metrics.n_starved == 0
 
 
+def test_energy_is_counted_where_the_catalog_gives_it_and_not_made_up_elsewhere() -> None:
+    rows = [Request(id="s", prompt=0, limit=2), Request(id="p", prompt=5, limit=1)]
+    known = Catalog(
+        [
+            Graph(name="p4", duration_ms=2, prefill_capacity=4, energy_j="3/2"),
+            Graph(name="d1", duration_ms=3, decode_capacity=1, energy_j=2),
+        ]
+    )
+    # two launches of each: 5 prompt tokens and 3 output tokens for 7 J
+    metrics = measure_run(simulate(rows, known, load_policy("round-robin"), decode_value=1))
+    assert metrics.energy_j == 7
+    assert metrics.useful_tokens_per_j == pytest.approx(8 / 7, rel=1e-15)
+    unknown = measure_run(small_run())
+    assert (unknown.energy_j, unknown.useful_tokens_per_j) == (None, None)
+    assert run_metrics_to_json(unknown)["energy_j"] is None
+
+
 def test_a_long_wait_starves_and_the_factor_decides() -> None:
     # b waits 4 ms from the start; one round for a prompt and a stream is 2 + 3 ms
     assert measure_run(small_run(), starvation_factor=0.7).starved.tolist() == [False, True]
