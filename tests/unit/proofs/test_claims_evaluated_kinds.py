@@ -86,3 +86,26 @@ def test_enumerate_names_the_first_false_point() -> None:
 
 def test_enumerate_refuses_an_empty_space() -> None:
     assert outcome("enumerate", "False", space="a in range(0)", count="0").status is FAILED
+
+
+@pytest.mark.parametrize(
+    ("body", "import_", "found"),
+    [
+        ("approx(1) == 2", "tests.unit.proofs.loose:Loose as approx", "a Loose"),
+        ("(approx(1), 3) == (2, 3)", "tests.unit.proofs.loose:Loose as approx", "a Loose"),
+        ("arange(3) == 1", "numpy:arange", "a ndarray"),
+        ("float64(2) == 2", "numpy:float64", "a float"),
+        ("Symbol('x') == Symbol('x')", "sympy:Symbol", "a Symbol"),
+    ],
+)
+def test_exact_compares_rationals_only(body: str, import_: str, found: str) -> None:
+    # a type with a comparison of its own can call anything equal
+    said = outcome("exact", body, import_=import_)
+    assert said.status is FAILED
+    assert found in said.summary
+    assert "need rationals throughout" in said.summary
+
+
+def test_exact_compares_whole_numbers_of_other_libraries() -> None:
+    assert outcome("exact", "bool(int64(2) == 2)", import_="numpy:int64").status is HOLDS
+    assert outcome("exact", "fmpq(1, 2) == Fraction(1, 2)", import_="flint:fmpq").status is HOLDS

@@ -100,7 +100,9 @@ def test_a_miss_under_a_rotation_needs_an_independent_second_one() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"delta": "2"}, "delta is 2; need a number between 0 and 1"),
+        ({"delta": "2"}, "delta is 2; need 0 < delta <= 1/20"),
+        # such an interval is all but empty: everything would be false of it, or nothing
+        ({"delta": "0.999999"}, "delta is 999999/1000000; need 0 < delta <= 1/20"),
         ({"n": "1"}, "n is 1; need >= 2"),
         ({"method": "bootstrap"}, "method is 'bootstrap'; need one of clopper-pearson"),
         ({"sampler": "claim_samples:uniform"}, "needs draws that are 0 or 1"),

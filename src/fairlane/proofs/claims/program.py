@@ -12,10 +12,11 @@ import importlib
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum, StrEnum
 from fractions import Fraction
 from itertools import chain, combinations, permutations, product
+from numbers import Rational
 from types import CodeType
 from typing import Any
 
@@ -70,30 +71,45 @@ NAMES: dict[str, object] = {
 }
 
 
-# numpy's float64 is a float; its other floating types, and those of other packages, are known by their names
-_INEXACT = ("float", "complex", "decimal", "mpf", "mpc", "arb", "acb")
-
-
 class FloatInExact(InvalidInstance):
-    """A float where the claim promises rationals."""
+    """A number that is not rational where the claim promises rationals."""
+
+
+# What a comparison may be about besides numbers: names, and nothing at all.
+_PLAIN = (Rational, str, bytes, Enum, type(None), range)
 
 
 def exact(value: object) -> Any:
-    """The value itself, refused where it is a float or holds one at any depth.
+    """The value itself, refused unless it is a rational, a name, or made of such at any depth.
+
+    What a type's own ``==`` decides, a tolerance for instance, is no exact comparison; so everything that is not
+    known to be exact is refused, floats of every library included.
 
     Raises
     ------
     FloatInExact
-        It is or holds a float.
+        It is or holds anything else.
     """
+    if isinstance(value, _PLAIN) or (type(value).__module__ == "flint" and type(value).__name__ in ("fmpq", "fmpz")):
+        return value
     if isinstance(value, Mapping):
+        exact(tuple(value))
         exact(tuple(value.values()))
     elif isinstance(value, (tuple, list, set, frozenset)):
         for item in value:
             exact(item)
-    elif isinstance(value, float) or type(value).__name__.lower().startswith(_INEXACT):
-        raise FloatInExact(f"a float ({value!r}) came up; need rationals throughout")
+    elif is_dataclass(value) and not isinstance(value, type):
+        for item in fields(value):
+            if item.compare:
+                exact(getattr(value, item.name))
+    else:
+        raise FloatInExact(f"{_kind(value)} ({value!r}) came up; need rationals throughout")
     return value
+
+
+def _kind(value: object) -> str:
+    name = type(value).__name__
+    return "a float" if isinstance(value, float) else f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
 
 
 def _divide(left: Any, right: Any) -> Any:
