@@ -108,4 +108,3 @@ def test_exact_compares_rationals_only(body: str, import_: str, found: str) -> N
 
 def test_exact_compares_whole_numbers_of_other_libraries() -> None:
     assert outcome("exact", "bool(int64(2) == 2)", import_="numpy:int64").status is HOLDS
-    assert outcome("exact", "fmpq(1, 2) == Fraction(1, 2)", import_="flint:fmpq").status is HOLDS

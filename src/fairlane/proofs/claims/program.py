@@ -90,7 +90,7 @@ def exact(value: object) -> Any:
     FloatInExact
         It is or holds anything else.
     """
-    if isinstance(value, _PLAIN) or (type(value).__module__ == "flint" and type(value).__name__ in ("fmpq", "fmpz")):
+    if isinstance(value, _PLAIN):
         return value
     if isinstance(value, Mapping):
         exact(tuple(value))
