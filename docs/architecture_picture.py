@@ -135,16 +135,16 @@ def picture() -> str:
     y += 38
     half = (len(LIFE) + 1) // 2
     for k, line in enumerate(LIFE):
-        x, at = (18, y + 24 * k) if k < half else (WIDTH / 2 + 8, y + 24 * (k - half))
+        x, at = (18.0, y + 24 * k) if k < half else (WIDTH / 2 + 8, y + 24 * (k - half))
         parts.append(_mark(x + 9, at, k + 1))
         parts.append(_text(x + 26, at + 5, line))
-    height = y + 24 * half + 4
+    bottom = y + 24 * half + 4
     body = "\n".join(parts)
     title = "Layers of fairlane and the life of one instance through them"
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH + 6} {height:g}" font-family="{safe(FONT)}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH + 6} {bottom:g}" font-family="{safe(FONT)}" '
         f'role="img" aria-label="{title}">\n<title>{title}</title>\n'
-        f'<rect width="{WIDTH + 6}" height="{height:g}" fill="#fff"/>\n{body}\n</svg>\n'
+        f'<rect width="{WIDTH + 6}" height="{bottom:g}" fill="#fff"/>\n{body}\n</svg>\n'
     )
 
 
