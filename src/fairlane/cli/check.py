@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fairlane.cli import output
+from fairlane.reference.errors import CertificateRejected, InvalidInstance
 
 if TYPE_CHECKING:
     from fairlane.reference.model.instance import Instance
@@ -25,7 +26,6 @@ def command(
     """
     from fairlane.reference.checker.certificate_check import check_certificate
     from fairlane.reference.checker.cost_file import is_cost_file
-    from fairlane.reference.errors import CertificateRejected, InvalidInstance
     from fairlane.reference.model.codec import load_instance, read_json
 
     loaded = load_instance(instance, exact=not inexact)
@@ -63,7 +63,6 @@ def _check_costs(file: Path, instance: Path, loaded: Instance, *, json: bool) ->
     from fairlane.oracle.encoding.enclosure import outward
     from fairlane.reference.checker.cost_check import check_costs
     from fairlane.reference.checker.cost_file import read_costs
-    from fairlane.reference.errors import CertificateRejected
     from fairlane.reference.exact import show
 
     try:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from fairlane.cli import output
+from fairlane.reference.errors import TooLarge
 
 
 def command(
@@ -19,7 +21,6 @@ def command(
 ) -> None:
     """Best long-run reward per ms over all policies, beside what ignoring the future earns."""
     from fairlane.oracle.average.long_run import long_run, myopic_policy, policy_rate
-    from fairlane.reference.errors import TooLarge
     from fairlane.reference.exact import decimal_of, show
     from fairlane.reference.model.codec import load_instance
 
@@ -86,8 +87,6 @@ def command(
 
 
 def _rate(rate: object, best: object) -> dict[str, object]:
-    from fractions import Fraction
-
     from fairlane.reference.exact import decimal_of, show
 
     assert isinstance(rate, Fraction)

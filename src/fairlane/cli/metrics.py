@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -122,6 +123,4 @@ def _plain(value: float | None) -> str:
 
 
 def _share(value: object) -> str:
-    from fractions import Fraction
-
     return f"{100 * float(value):.1f} %" if isinstance(value, Fraction) else "n/a"

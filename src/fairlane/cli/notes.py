@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
+import secrets
 import sys
+from datetime import date
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +15,7 @@ import typer
 
 from fairlane.cli import output
 from fairlane.cli.targets import folder_target
+from fairlane.reference.errors import DataError, InvalidInstance, Unsupported
 
 if TYPE_CHECKING:
     from fairlane.proofs.claims.checking import Report, Run
@@ -103,12 +108,6 @@ def build(
 def _report(
     path: Path | None, *, run: Run, rotation: str | None = None, jobs: int = 1, limit_s: float = TIME_LIMIT_S
 ) -> tuple[Collection, Report]:
-    import math
-    from datetime import date
-    from importlib.util import find_spec
-
-    from fairlane.reference.errors import DataError, InvalidInstance, Unsupported
-
     if not (math.isfinite(limit_s) and limit_s > 0):
         raise InvalidInstance(f"--time-limit is {limit_s:g}; need seconds > 0")
     missing = [name for name in ("markdown_it", "mdit_py_plugins") if find_spec(name) is None]
@@ -145,8 +144,6 @@ def _report(
 
 
 def _rotation(rotate: bool, word: str | None) -> str | None:
-    from fairlane.reference.errors import InvalidInstance
-
     if word is not None:
         return word
     if not rotate:
@@ -155,8 +152,6 @@ def _rotation(rotate: bool, word: str | None) -> str | None:
         raise InvalidInstance(
             "--rotate draws new samples, and CI is set; need the draws that the claims' ids fix there"
         )
-    import secrets
-
     fresh = secrets.token_hex(4)
     typer.echo(f"rotation {fresh}; repeat it with --rotation {fresh}", err=True)
     return fresh

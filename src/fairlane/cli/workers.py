@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from fairlane.policies.current_folder import current_folder_first
 from fairlane.reference.errors import DataError, InvalidInstance, Unsupported
 
 # how long a scheduler and its workers may take to answer, seconds
@@ -63,6 +62,7 @@ def executor(
         yield None
         return
     from fairlane.oracle.batch.process_pool import process_pool
+    from fairlane.policies.current_folder import current_folder_first
 
     # a worker that does not begin as a copy of this process imports the user's policies itself
     with current_folder_first(), process_pool(min(asked, pieces)) as pool:

@@ -7,6 +7,10 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
+from matplotlib.path import Path as Curve
+
 from fairlane.oracle.policy_value.decision_graph import ChoiceNode, DecisionGraph, Kind, StateNode
 from fairlane.pictures.layered_layout import Layout, layered
 from fairlane.reference.exact import decimal_of, show
@@ -51,8 +55,6 @@ def draw_decision_graph(graph: DecisionGraph) -> Figure:
     matplotlib Figure
         Boxes are states with their exact values, pills are choices, numbers on lines are probabilities.
     """
-    from matplotlib.figure import Figure
-
     n = len(graph.states)
     texts = [_state_lines(graph, k) for k in range(n)] + [_choice_lines(graph, c) for c in graph.choices]
     sizes = [_box(lines, SIZE_PT if k < n else SMALL_PT) for k, lines in enumerate(texts)]
@@ -168,9 +170,6 @@ def _draw_edges(
     places: list[tuple[float, float]],
     sizes: list[tuple[float, float]],
 ) -> None:
-    from matplotlib.patches import FancyArrowPatch
-    from matplotlib.path import Path as Curve
-
     colour, width, dashes, _ = STYLE[choice.kind]
     ends = [(choice.source, k, None), *((k, t, p) for t, p in choice.to)]
     for u, v, probability in ends:
@@ -222,8 +221,6 @@ def _draw_edges(
 def _draw_state(
     axes: Any, node: StateNode, lines: list[str], x: float, y: float, size: tuple[float, float], *, last: bool
 ) -> None:
-    from matplotlib.patches import FancyBboxPatch
-
     bold = node.on_optimal_path
     axes.add_patch(
         FancyBboxPatch(
@@ -249,8 +246,6 @@ def _draw_state(
 def _draw_choice(
     axes: Any, choice: ChoiceNode, lines: list[str], x: float, y: float, size: tuple[float, float]
 ) -> None:
-    from matplotlib.patches import FancyBboxPatch
-
     colour, width, _, fill = STYLE[choice.kind]
     axes.add_patch(
         FancyBboxPatch(

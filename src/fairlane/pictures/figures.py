@@ -11,7 +11,12 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+import matplotlib as mpl
 import numpy as np
+from matplotlib.collections import PolyCollection
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from fairlane.pictures import svg
 from fairlane.pictures.timeline import COLOURS, Block, LaneKind, Panel
@@ -61,8 +66,6 @@ def render(figure: Figure, kind: PictureFormat) -> bytes:
     bytes
         A whole file.
     """
-    import matplotlib as mpl
-
     stream = io.BytesIO()
     with mpl.rc_context(STYLE):
         # the date and the version of the library would change the bytes of equal pictures
@@ -73,11 +76,6 @@ def render(figure: Figure, kind: PictureFormat) -> bytes:
 
 def timeline_figure(panel: Panel) -> Figure:
     """The timeline of :mod:`~fairlane.pictures.timeline` as a figure: one row a request, one block a graph."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
     rows = panel.all_rows()
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(11, 1.75 + 0.27 * (len(rows) + 1)), layout="constrained")
@@ -127,8 +125,6 @@ def timeline_figure(panel: Panel) -> Figure:
 
 
 def _draw_blocks(axes: Any, blocks: Sequence[Block], places: dict[str, float], points_per_ms: float) -> None:
-    from matplotlib.collections import PolyCollection
-
     filled: dict[str, list[Floats]] = {}
     unused: list[Floats] = []
     outlines: list[Floats] = []
@@ -172,9 +168,6 @@ def _boxes(block: Block, places: dict[str, float]) -> list[tuple[float, float, s
 
 def ages_figure(series: AgeSeries, *, title: str = "Output age") -> Figure:
     """Ages over time: single streams thin, their mean and the longest of them bold."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(11, 3.4), layout="constrained")
         axes = figure.subplots()
@@ -218,9 +211,6 @@ def shares_figure(
     Figure
         Bars with a mark each up to 40 requests; beyond, the distribution of delivered / reference.
     """
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(11, 3.6), layout="constrained")
         axes = figure.subplots()

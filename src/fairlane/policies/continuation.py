@@ -16,6 +16,7 @@ from fractions import Fraction
 
 from fairlane.oracle.policy_value.evaluate import PolicySweep, Situation, action_of, view_of
 from fairlane.policies.episode_template import covers, situation_in, template_of
+from fairlane.policies.fixed_value import POLICY as BASE
 from fairlane.reference.errors import TooLarge
 from fairlane.reference.model.graph import Catalog
 from fairlane.reference.model.instance import Instance
@@ -140,8 +141,6 @@ def _parts(memory: Memory) -> tuple[Memory, Instance | None]:
 
 
 def _default() -> Continuation:
-    from fairlane.policies.fixed_value import POLICY as BASE
-
     return Continuation(BASE.policy)
 
 

@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+import sympy
+
 from fairlane.proofs.evidence import Evidence, proof_from
 from fairlane.proofs.nonnegativity import certify_nonnegative
 from fairlane.proofs.obligations import check_all, check_zero, forall, prove_identity, settle
@@ -24,8 +26,6 @@ AREA = "(A*T + T**2/2)"
 
 def prove(area: str = AREA) -> Sequence[Evidence]:
     """Evidence for a formula of the area; other formulas are refused."""
-    import sympy
-
     age, duration, u = sympy.symbols("A T u", nonnegative=True)
     integral = sympy.integrate(age + u, (u, 0, duration))
     written = sympy.parse_expr(area, local_dict={"A": age, "T": duration})

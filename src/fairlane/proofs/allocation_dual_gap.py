@@ -13,14 +13,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+import sympy
+
 from fairlane.proofs.evidence import Evidence, proof_from
 from fairlane.proofs.obligations import check_equal, check_zero, forall, induction, prove_identity, settle
 
 
 def prove(*, constant: str = "K - 1", price_given: str = "p > v") -> Sequence[Evidence]:
     """Evidence for the dual term f (log(...) - 1), with K = log(f/((p - v) x_ref)), and for allowed prices."""
-    import sympy
-
     f, x, r = sympy.symbols("f x r", positive=True)
     margin = sympy.symbols("d", positive=True)  # p - v
     split = sympy.log(x / r) - sympy.log(f / (margin * r)) - sympy.log(x * margin / f)

@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+import sympy
+
 from fairlane.proofs.evidence import Evidence, proof_from
 from fairlane.proofs.obligations import check_equal, check_zero, forall, induction, settle
 
@@ -67,8 +69,6 @@ def _product(rows: int, duration_ms: int) -> Fraction:
 
 
 def _irrational_optimum() -> object:
-    import sympy
-
     share = sympy.Rational(6, 5) - sympy.sqrt(34) / 10
     first, second, weights = (1, 2, 1), (2, 1, 3), (1, 3, 1)
     rates = [share * a + (1 - share) * b for a, b in zip(first, second, strict=True)]

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import sympy
+
 from fairlane.proofs.evidence import Evidence, proof_from
 from fairlane.proofs.obligations import check_zero, forall, prove_identity, refute_forall, settle
 
 
 def prove(*, value: str = "v/c", reference: str = "c*r") -> Sequence[Evidence]:
     """Evidence for how the token value and the reference rate turn under a factor c."""
-    import sympy
-
     x, b, y = sympy.symbols("x b y", positive=True)
     return settle(
         prove_identity("v, c in positive, x", f"({value})*(c*x)", "v*x", label="the value term"),

@@ -17,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+import sympy
+
 from fairlane.proofs.evidence import Evidence, proof_from
 from fairlane.proofs.nonnegativity import certify_nonnegative
 from fairlane.proofs.obligations import check_zero, forall, induction, prove_identity, refute_forall, settle
@@ -26,8 +28,6 @@ _UPDATE = "({a}*({x}) + (1-{a})*{u})"
 
 def prove(*, update: str = _UPDATE, factor: str = "a*b") -> Sequence[Evidence]:
     """Evidence for an update rule and for the factor of two frames together."""
-    import sympy
-
     s, t, h = sympy.symbols("s t h", positive=True)
 
     def commit(x: str, a: str, u: str) -> str:

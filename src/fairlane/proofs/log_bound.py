@@ -13,14 +13,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+import flint
+import sympy
+
 from fairlane.proofs.evidence import Evidence, proof_from
 from fairlane.proofs.obligations import check_all, check_zero, forall, settle
 
 
 def prove(*, bound: str = "t - 1", slope: str = "1 - 1/t") -> Sequence[Evidence]:
     """Evidence for a bound and for the derivative of bound - log."""
-    import sympy
-
     t = sympy.symbols("t", positive=True)
     room = sympy.parse_expr(bound, local_dict={"t": t}) - sympy.log(t)
     return settle(
@@ -45,8 +46,6 @@ def prove(*, bound: str = "t - 1", slope: str = "1 - 1/t") -> Sequence[Evidence]
 
 
 def _strictly_below(at: Fraction) -> bool:
-    import flint
-
     return bool(
         flint.arb(flint.fmpq(at.numerator, at.denominator)).log() < flint.fmpq(at.numerator, at.denominator) - 1
     )

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeVar
 
+import sympy
+
 from fairlane.proofs.claims.base_and_step import base_and_step, counter_from
 from fairlane.proofs.claims.domain import Domain, Variable
 from fairlane.proofs.claims.expression import Reader
@@ -343,8 +345,6 @@ def check_zero(label: str, expression: object) -> Evidence:
     Refuted
         It is a nonzero number.
     """
-    import sympy
-
     left: Any = sympy.simplify(sympy.sympify(expression))
     if left == 0:
         return Evidence(

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+import sympy
+
 from fairlane.proofs.evidence import Evidence, proof_from
 from fairlane.proofs.obligations import check_all, check_zero, forall, induction, settle
 from fairlane.proofs.residual_truncated import mean_remaining
@@ -21,8 +23,6 @@ from fairlane.reference.model.yields import truncated_prior
 
 def prove(*, survival: str = "r**n", truncated: str = "(1 - r**j)/(1 - r)") -> Sequence[Evidence]:
     """Evidence for a survival law's memory and for the residual j tokens before the limit."""
-    import sympy
-
     r, n, j = sympy.symbols("r n j", positive=True)
 
     def at(index: str) -> str:

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+import sympy
+
 from fairlane.proofs.evidence import Evidence, proof_from
 from fairlane.proofs.obligations import Task, check_all, check_zero, forall, prove_identity, refute_forall, settle
 from fairlane.reference.model.remaining import pareto_remaining
@@ -20,8 +22,6 @@ from fairlane.reference.model.remaining import pareto_remaining
 
 def prove(*, residual: str = "g/b", cut: str = "1 - (g/m)**b") -> Sequence[Evidence]:
     """Evidence for the residual in terms of b = alpha - 1 and for the factor that a limit m puts to it."""
-    import sympy
-
     g, m, b, x = sympy.symbols("g m b x", positive=True)
     names = {"g": g, "m": m, "b": b}
     written = sympy.parse_expr(residual, local_dict=names)

@@ -14,14 +14,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+import sympy
+
 from fairlane.proofs.evidence import Evidence, proof_from
 from fairlane.proofs.obligations import check_equal, check_zero, forall, prove_identity, settle
 
 
 def prove(*, kappa: str = "1/4", truncated_mean: str = "9/5") -> Sequence[Evidence]:
     """Evidence for a prior weight and for the truncated mean in units of m0."""
-    import sympy
-
     t, b = sympy.symbols("t b", positive=True)
     s, x = sympy.symbols("s", positive=True), sympy.symbols("x", real=True)
     # m0 = 1: location 1, squared scale 1/(2 kappa)

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+import sympy
+
 from fairlane.proofs.evidence import Evidence, proof_from
 from fairlane.proofs.obligations import check_all, check_zero, induction, settle
 from fairlane.reference.model.yields import expected_yield
@@ -22,8 +24,6 @@ _STATE = {"D": ("1", "D + R*q"), "R": ("1", "R*q")}
 
 def prove(*, power: str = "q**k") -> Sequence[Evidence]:
     """Evidence for a closed form with numerator 1 - ``power``."""
-    import sympy
-
     q, j = sympy.symbols("q j", positive=True)
     k = sympy.symbols("k", integer=True, positive=True)
     closed = (1 - sympy.parse_expr(power, local_dict={"q": q, "k": k})) / (1 - q)

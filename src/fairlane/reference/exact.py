@@ -163,6 +163,7 @@ def parse_long(text: str) -> Fraction | None:
     """
     if _SHOWN.fullmatch(text) is None:
         return None
+    # short numbers, and the help of the command, do without flint
     from flint import fmpz
 
     numerator, _, denominator = text.partition("/")

@@ -68,6 +68,7 @@ def _bars(kinds: Kinds) -> Integers:
 def _prepare(
     ready: Stage, catalog: Catalog, objective: Objective, source: KeyedDraws
 ) -> tuple[_Tables, _Scalars] | None:
+    # compiled code: loading numba takes longer than a small instance
     from fairlane.simulator import _kernel_fixed_value as kernel
 
     requests, graphs, kinds = ready.requests, catalog.graphs, source.kinds
@@ -125,6 +126,7 @@ def _prepare(
 
 def run_compiled(ready: Stage, catalog: Catalog, objective: Objective, source: KeyedDraws) -> Outcome | None:
     """A run of `fixed-value`; None where its numbers do not fit."""
+    # compiled code: loading numba takes longer than a small instance
     from fairlane.simulator import _kernel_fixed_value as kernel
 
     prepared = _prepare(ready, catalog, objective, source)
@@ -168,6 +170,7 @@ def run_compiled(ready: Stage, catalog: Catalog, objective: Objective, source: K
 
 def _find_list(tables: _Tables, *, alike: bool) -> None:
     """Work out the list that the kernel asked for: several lanes, and not everybody fits."""
+    # compiled code: loading numba takes longer than a small instance
     from fairlane.simulator import _kernel_fixed_value as kernel
 
     key = int(tables.state[kernel.KEY])

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
 
+import networkx
 from flint import fmpq, fmpq_mat
 
 from fairlane.oracle.average.workload_model import Move
@@ -49,8 +50,6 @@ class ChainRates:
 
 def closed_classes(chain: Sequence[Move]) -> list[tuple[int, ...]]:
     """Strongly connected components that nothing leaves, each sorted."""
-    import networkx
-
     graph = networkx.DiGraph()
     graph.add_nodes_from(range(len(chain)))
     graph.add_edges_from((i, j) for i, move in enumerate(chain) for j, _ in move.to)

@@ -106,6 +106,7 @@ def long_run(
     TooLarge
         More than `max_states` states.
     """
+    # it loads numpy and scipy, which exact rates do without
     from fairlane.oracle.average.policy_iteration import best_average
 
     begun = time.perf_counter()
@@ -247,6 +248,7 @@ def policy_rate(
     PolicyError
         An illegal decision.
     """
+    # it loads networkx, which the optimum does without
     from fairlane.oracle.average.chain import chain_rates
 
     begun = time.perf_counter()

@@ -17,6 +17,7 @@ from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_matrix
 
 from fairlane.oracle.average.chain import closed_classes
 from fairlane.oracle.average.renewal import lead_into, relative_values, renewal
@@ -52,8 +53,6 @@ class _Arrays:
     """The model in doubles, moves of all states in one row each."""
 
     def __init__(self, moves: Sequence[Sequence[Move]]) -> None:
-        from scipy.sparse import csr_matrix
-
         flat = [move for row in moves for move in row]
         self.first = np.cumsum([0] + [len(row) for row in moves])[:-1]
         self.state = np.repeat(np.arange(len(moves)), [len(row) for row in moves])

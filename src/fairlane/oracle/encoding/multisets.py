@@ -63,6 +63,7 @@ def multisets(n_values: int, members: int, *, least: int) -> dict[int, Multisets
     dict of int to Multisets
         By size.
     """
+    # compiled code: loading numba takes longer than a small instance
     from fairlane.oracle.kernels.multisets import fill_up, list_colex
 
     if comb(n_values + members - 1, members) >= 2**31:

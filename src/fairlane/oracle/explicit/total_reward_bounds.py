@@ -82,6 +82,7 @@ class _Arrays:
     """All choices in doubles, those of final states left out."""
 
     def __init__(self, model: ExplicitModel, live: list[int], flat: list[tuple[int, Choice]], sign: int) -> None:
+        # scipy loads slowly, and most calls come by without it
         from scipy.sparse import csr_matrix
 
         self.n = len(model.choices)

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from fairlane.oracle.policy_value.evaluate import OptimalValues, PolicySweep, Situation, action_of, view_of
 from fairlane.oracle.rational.plain import progress, without_age
+from fairlane.oracle.solve import solve
 from fairlane.reference.errors import TooLarge
 from fairlane.reference.model.instance import Instance
 from fairlane.reference.model.policy import as_policy, branches
@@ -111,8 +112,6 @@ def decision_graph(
         An illegal decision of the policy.
     """
     if solution is None:
-        from fairlane.oracle.solve import solve
-
         solution = solve(instance)
     graph = _Collector(instance, solution, max_choices).collect(policy, policy_name)
     lines = sum(len(choice.to) for choice in graph.choices)

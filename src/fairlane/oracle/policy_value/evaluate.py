@@ -12,6 +12,7 @@ value and losses apart and checks that they agree, so a gap never leaves without
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from fractions import Fraction
 from typing import NamedTuple, Protocol
 
 from fairlane.oracle.rational.plain import progress
+from fairlane.oracle.solve import solve
 from fairlane.reference.errors import IdlesWithWork, TooLarge
 from fairlane.reference.model.instance import Instance
 from fairlane.reference.model.policy import (
@@ -251,8 +253,6 @@ class _Reach(NamedTuple):
 
 
 def _solved(instance: Instance) -> OptimalValues:
-    from fairlane.oracle.solve import solve
-
     return solve(instance)
 
 
@@ -294,8 +294,6 @@ def evaluate(
     TooLarge
         More situations or states than the limit.
     """
-    import time
-
     begun = time.perf_counter()
     rule = as_policy(policy)
     optimal = solution if solution is not None else _solved(instance)

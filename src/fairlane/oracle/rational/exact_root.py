@@ -169,6 +169,7 @@ class ExactRoot:
 
     def expectations(self, digits: Digits, sets: list[Served]) -> Floats:
         """Expected signed costs after serving each set, in doubles."""
+        # compiled code: loading numba takes longer than a small instance
         from fairlane.oracle.kernels.actions import expectations
 
         out = np.empty(len(sets))
@@ -219,6 +220,7 @@ class ExactRoot:
 
     def law(self, digits: Digits, served: Served) -> tuple[Ints, list[int]]:
         """Numbers of the states after serving a set, one a joint outcome, and the whole weights of their costs."""
+        # compiled code: loading numba takes longer than a small instance
         from fairlane.oracle.kernels.actions import followers
 
         flat = [x for places in digits for x in places]

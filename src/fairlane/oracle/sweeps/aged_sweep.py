@@ -74,6 +74,7 @@ class AgedCosts:
         KeyError
             A state that no action reaches.
         """
+        # compiled code: loading numba takes longer than a small instance
         from fairlane.oracle.kernels.aged import find
 
         h = find(self.keys, code, self.mask)
@@ -180,6 +181,7 @@ def sweep_aged(
     Unsupported
         Coupled prompts, or numbers that 64 bits do not hold.
     """
+    # compiled code: loading numba takes longer than a small instance
     from fairlane.oracle.kernels.aged import find, levels, rehash, visit
 
     packed = pack_aged(instance)

@@ -131,6 +131,7 @@ def sweep_blocks(
     ndarray of float64 or float32, shape (n_states,)
         By state number; the final state has 0.
     """
+    # compiled code: loading numba takes longer than a small instance
     from fairlane.oracle.kernels.blocks import sweep_cells
 
     axes = GridAxes(packed.axes, packed.operators)

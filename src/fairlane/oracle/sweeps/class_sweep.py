@@ -113,6 +113,7 @@ def sweep_classes(
     ndarray of float64, shape (n_states,)
         By canonical state number; the final state has 0.
     """
+    # compiled code: loading numba takes longer than a small instance
     from fairlane.oracle.kernels.classes import sweep_outer
 
     rules = Rules(packed.instance, packed.operators, worst=worst)

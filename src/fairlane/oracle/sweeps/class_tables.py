@@ -50,6 +50,7 @@ def count_pairs(axis: Axis, most: int) -> int:
 
 def split(axis: Axis, most: int) -> Splits:
     """All splits of an axis that serve at most ``most`` rows."""
+    # compiled code: loading numba takes longer than a small instance
     from fairlane.oracle.kernels.multisets import list_colex
 
     m = axis.members

@@ -127,6 +127,7 @@ def sweep_one_axis(
     ndarray of float64, shape (n_states,)
         By canonical state number; the final state has 0.
     """
+    # compiled code: loading numba takes longer than a small instance
     from fairlane.oracle.kernels.places import serve_prompt, serve_rows, take_level
 
     plan = PlacePlan(packed, Rules(packed.instance, packed.operators, worst=worst))

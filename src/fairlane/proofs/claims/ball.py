@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+import flint
+import mpmath
+
 from fairlane.proofs.claims.rational import Undefined
 from fairlane.proofs.claims.term import Op, Term
 
@@ -30,8 +33,6 @@ def ball_of(term: Term, at: Mapping[str, Fraction], *, bits: int) -> Any:
     Undefined
         No finite enclosure: a zero divisor, or a branch the balls cannot decide.
     """
-    import flint
-
     before = flint.ctx.prec
     flint.ctx.prec = bits
     try:
@@ -45,8 +46,6 @@ def ball_of(term: Term, at: Mapping[str, Fraction], *, bits: int) -> Any:
 
 def truth_by_balls(term: Term, at: Mapping[str, Fraction], *, bits: int = 256) -> bool | None:
     """A condition's truth as far as enclosures decide it; None where they do not."""
-    import flint
-
     before = flint.ctx.prec
     flint.ctx.prec = bits
     try:
@@ -59,8 +58,6 @@ def truth_by_balls(term: Term, at: Mapping[str, Fraction], *, bits: int = 256) -
 
 class _Balls:
     def __init__(self, at: Mapping[str, Fraction]) -> None:
-        import flint
-
         self.at = at
         self.arb: Any = flint.arb
         self.fmpq: Any = flint.fmpq
@@ -145,8 +142,6 @@ def mpmath_of(term: Term, *, digits: int) -> Fraction:
     Undefined
         Not a finite real number.
     """
-    import mpmath
-
     with mpmath.workdps(digits):
         try:
             result = _mpmath_value(term, mpmath)

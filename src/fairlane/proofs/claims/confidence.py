@@ -15,6 +15,8 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
+import flint
+
 BITS = 30
 
 
@@ -73,6 +75,7 @@ def _end(successes: int, n_samples: int, tail: Fraction, *, lower: bool) -> Frac
 
     SciPy's quantile says where to look; the ball arithmetic decides, and moves outwards until it agrees.
     """
+    # scipy loads slowly, and most calls come by without it
     from scipy.stats import beta
 
     scale = 1 << BITS
@@ -89,8 +92,6 @@ def _end(successes: int, n_samples: int, tail: Fraction, *, lower: bool) -> Frac
 
 def _tail_at_most(successes: int, n_samples: int, p: Fraction, tail: Fraction, *, lower: bool) -> bool:
     """Whether P(X >= successes), or P(X <= successes) for the upper end, is certainly at most ``tail`` under p."""
-    import flint
-
     before = flint.ctx.prec
     flint.ctx.prec = 160
     try:
@@ -153,8 +154,6 @@ def _root_up(value: Fraction) -> Fraction:
 
 
 def _arb(value: Fraction) -> Any:
-    import flint
-
     return flint.arb(flint.fmpq(value.numerator, value.denominator))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from mdit_py_plugins.myst_blocks import myst_block_plugin
 
 from fairlane.proofs.claims.graph_page import box_styles
 from fairlane.proofs.claims.note import new_markdown
@@ -63,8 +64,6 @@ def page_of(title: str, text: str, *, up: str) -> str:
 
 @cache
 def _parser() -> MarkdownIt:
-    from mdit_py_plugins.myst_blocks import myst_block_plugin
-
     parser = new_markdown().use(myst_block_plugin)
     parser.add_render_rule("fence", _fence)
     parser.add_render_rule("colon_fence", _fence)

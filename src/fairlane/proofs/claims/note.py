@@ -13,6 +13,10 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from mdit_py_plugins.colon_fence import colon_fence_plugin
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+from mdit_py_plugins.front_matter import front_matter_plugin
+from mdit_py_plugins.myst_role import myst_role_plugin
 
 from fairlane.proofs.claims.claim import Claim, Kind, Mention, Note, Option, Problem
 from fairlane.proofs.claims.prose import read_inline
@@ -48,11 +52,6 @@ _NESTING = frozenset(
 
 def new_markdown() -> MarkdownIt:
     """A parser of notes: CommonMark with tables, colon fences, roles, dollar math and front matter."""
-    from mdit_py_plugins.colon_fence import colon_fence_plugin
-    from mdit_py_plugins.dollarmath import dollarmath_plugin
-    from mdit_py_plugins.front_matter import front_matter_plugin
-    from mdit_py_plugins.myst_role import myst_role_plugin
-
     parser = MarkdownIt("commonmark").enable("table")
     return parser.use(front_matter_plugin).use(colon_fence_plugin).use(myst_role_plugin).use(dollarmath_plugin)
 

@@ -68,6 +68,7 @@ class NoteFile(pytest.File):
 
     def collection(self) -> Collection:
         """All notes of the folder, read once a session."""
+        # pytest loads this plugin in every run, also where no note is checked
         from fairlane.proofs.claims.collection import load_collection
 
         loaded = self.config.stash.setdefault(_LOADED, {})
@@ -80,6 +81,7 @@ class NoteFile(pytest.File):
 
     def report(self, claim_ids: frozenset[str]) -> Report:
         """The report over some claims and what they rest on, run in this process."""
+        # pytest loads this plugin in every run, also where no note is checked
         from fairlane.proofs.claims.checking import check
 
         roots = (Path.cwd(), self.root)
@@ -99,6 +101,7 @@ class ClaimItem(pytest.Item):
         ClaimFailed
             Otherwise, with the claim's place and reason.
         """
+        # pytest loads this plugin in every run, also where no note is checked
         from fairlane.proofs.claims.rendering import claim_lines
         from fairlane.proofs.claims.status import Colour
 

@@ -9,6 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import flint
+from sympy.polys.domains import QQ
+from sympy.polys.fields import field
+
 from fairlane.proofs.claims.powers import atoms, is_constant_power
 from fairlane.proofs.claims.term import Op, Term, variables
 from fairlane.reference.errors import Unsupported
@@ -36,8 +40,6 @@ def residue_is_zero_flint(left: Term, right: Term) -> tuple[bool, str]:
     Unsupported
         A side is no rational function, or divides by zero identically.
     """
-    import flint
-
     gens = generators(Term(Op.EQ, (left, right)))
     names = tuple(f"g{i}" for i in range(max(1, len(gens))))
     context = flint.fmpq_mpoly_ctx.get(names, flint.Ordering.degrevlex)
@@ -83,9 +85,6 @@ def residue_is_zero_sympy(left: Term, right: Term) -> bool:
     Unsupported
         As above.
     """
-    from sympy.polys.domains import QQ
-    from sympy.polys.fields import field
-
     gens = generators(Term(Op.EQ, (left, right)))
     names = [f"g{i}" for i in range(max(1, len(gens)))]
     rational_functions, *symbols = field(names, QQ)

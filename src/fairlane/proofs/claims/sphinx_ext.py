@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from docutils import nodes
+from sphinx.addnodes import pending_xref
 from sphinx.errors import ConfigError
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
@@ -175,8 +176,6 @@ class ProofListDirective(SphinxDirective):
 
 
 def _reference(env: BuildEnvironment, claim_id: str, text: str) -> nodes.Node:
-    from sphinx.addnodes import pending_xref
-
     node = pending_xref(
         "",
         refdomain="std",

@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
+from fairlane.proofs.claims.ball import truth_by_balls
 from fairlane.proofs.claims.domain import Variable
 from fairlane.proofs.claims.rational import Undefined, truth_of
 from fairlane.proofs.claims.term import Term
@@ -40,8 +41,6 @@ def truth_at(term: Term, at: Mapping[str, Fraction]) -> bool | None:
         return truth_of(term, at)
     except Undefined:
         pass
-    from fairlane.proofs.claims.ball import truth_by_balls
-
     return truth_by_balls(term, at)
 
 

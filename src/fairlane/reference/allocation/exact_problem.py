@@ -171,6 +171,7 @@ def _exact_rows(rates: object) -> tuple[tuple[SparseRow, ...], int]:
     to_csr = getattr(rates, "tocsr", None)
     rows: list[SparseRow] = []
     if to_csr is not None:
+        # scipy loads slowly, and most calls come by without it
         from scipy.sparse import csr_array
 
         sparse: Any = csr_array(to_csr(), copy=True)

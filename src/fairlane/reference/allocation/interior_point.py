@@ -319,6 +319,7 @@ def _solver(H: FloatArray, *, definite: bool, refine: bool) -> Callable[[FloatAr
             return y + inverse @ (rhs - H @ y) if refine else y
 
         return by_inverse
+    # scipy loads slowly, and most calls come by without it
     from scipy.linalg import LinAlgError, cho_factor, cho_solve, lu_factor, lu_solve
 
     if definite:

@@ -29,6 +29,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from fairlane.reference.allocation.solve_graphs import fair_allocation_graphs
 from fairlane.reference.errors import InvalidInstance
 from fairlane.reference.exact import Real, found
 from fairlane.reference.model.graph import Catalog
@@ -193,8 +194,6 @@ def reference_rates(
     InvalidInstance
         A request that no graph serves.
     """
-    from fairlane.reference.allocation.solve_graphs import fair_allocation_graphs
-
     rows = tuple(requests)
     if not rows:
         return {}

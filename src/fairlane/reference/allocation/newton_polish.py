@@ -140,6 +140,7 @@ def _solve(H: FloatArray, rhs: FloatArray) -> FloatArray:
 
 def _factored(H: FloatArray) -> Callable[[FloatArray], FloatArray] | None:
     """A solver of the bordered system by Cholesky factors, a ridge standing for the least norm; None without them."""
+    # scipy loads slowly, and most calls come by without it
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
     n = H.shape[0] - 1

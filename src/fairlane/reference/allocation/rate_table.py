@@ -91,6 +91,7 @@ def _read_matrix(rates: object) -> Any:
         return rates.rates
     to_csr = getattr(rates, "tocsr", None)
     if to_csr is not None:
+        # scipy loads slowly, and most calls come by without it
         from scipy.sparse import csr_array
 
         given: Any = to_csr()

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -77,6 +78,7 @@ def rate_region(
         CVXPY is not installed.
     """
     try:
+        # an extra, and slow to load
         import cvxpy
     except ImportError:
         raise Unsupported(
@@ -140,8 +142,7 @@ def solve_fair(region: RateRegion, values: FloatArray, weights: FloatArray) -> N
     Unsupported
         The solver failed; the message has its status.
     """
-    import warnings
-
+    # an extra, and slow to load
     import cvxpy
 
     total = float(weights.sum())

@@ -22,6 +22,7 @@ from fairlane.reference.allocation.certificate import certified_gap
 from fairlane.reference.allocation.interior_point import InteriorPoint, starting_point
 from fairlane.reference.allocation.plain_interior_point import FEW_ENTRIES, FEW_REQUESTS, rough_optimum
 from fairlane.reference.allocation.rate_table import NumbersLike, RateTable, read_table
+from fairlane.reference.allocation.region import rate_region, solve_fair
 from fairlane.reference.allocation.result import Allocation, AllocationMethod, ToleranceNotMet, check_tolerance
 from fairlane.reference.errors import InvalidInstance, Unsupported
 
@@ -186,8 +187,6 @@ def _solve_scaled(
         return theta, None
     if method is AllocationMethod.WATER_FILLING:
         return _single_resource(Y, values, weights), None
-    from fairlane.reference.allocation.region import rate_region, solve_fair
-
     region = rate_region(table, scaled=True)
     solve_fair(region, table.token_values, table.fairness_weights)
     return np.asarray(region.time_shares.value), None

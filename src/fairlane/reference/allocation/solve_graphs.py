@@ -15,6 +15,7 @@ from fairlane.reference.allocation.compact_form import LEAST_WEIGHT, compact_for
 from fairlane.reference.allocation.compact_interior_point import CompactInteriorPoint
 from fairlane.reference.allocation.graph_problem import GraphProblem, read_graph_problem
 from fairlane.reference.allocation.rate_table import NumbersLike
+from fairlane.reference.allocation.region import rate_region, solve_fair
 from fairlane.reference.allocation.result import AllocationMethod, GraphAllocation, ToleranceNotMet, check_tolerance
 from fairlane.reference.allocation.solve import interior_point, named_method, utility_of
 from fairlane.reference.errors import Unsupported
@@ -175,8 +176,6 @@ def _by_columns(method: AllocationMethod, problem: GraphProblem, tolerance: floa
 
 
 def _by_cvxpy(problem: GraphProblem) -> Shares:
-    from fairlane.reference.allocation.region import rate_region, solve_fair
-
     region = rate_region(problem, scaled=True)
     solve_fair(region, problem.token_values, problem.fairness_weights)
     time_shares = np.clip(np.asarray(region.time_shares.value), 0.0, None)

@@ -214,6 +214,7 @@ def _measure(
     capacities: Sequence[int],
     on_progress: Callable[[int, int], None] | None,
 ) -> tuple[float, int, int]:
+    # compiled code: loading numba takes longer than a small instance
     from fairlane.reference.checker._kernel_cost_check import deviations, deviations_alone
 
     arrays = _arrays(table, groups, instance, widths, capacities)

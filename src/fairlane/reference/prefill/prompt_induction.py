@@ -84,6 +84,7 @@ def best_priced_set(prompts: Sequence[WholePrompt], capacity: int, lanes: int) -
 
 def _by_table(items: Sequence[WholePrompt], capacity: int, lanes: int, price: int, known: int) -> tuple[int, ...]:
     """The dense table over the prompts that the bound does not rule out of every list worth ``known``."""
+    # it loads numpy, which small inputs do without
     from fairlane.reference.prefill.prompt_table import best_set_by_table
 
     reduced = [item.full - price * item.tokens for item in items]

@@ -220,6 +220,7 @@ def _simulated(
 
 def half_width(values: Sequence[float]) -> float:
     """Half the width of Student's 95 % interval for the mean of independent normal values, at least two."""
+    # scipy loads slowly, and most calls come by without it
     from scipy.special import stdtrit
 
     n = len(values)

@@ -16,6 +16,11 @@ from collections.abc import Mapping
 from enum import StrEnum
 from fractions import Fraction
 
+from fairlane.oracle.certificate import certify
+from fairlane.oracle.policy_value.evaluate import evaluate
+from fairlane.oracle.rational.plain import Sense
+from fairlane.oracle.solve import solve
+from fairlane.policies import load_policy
 from fairlane.proofs.claims.claim import Claim
 from fairlane.proofs.claims.kinds import Context
 from fairlane.proofs.claims.kinds.exact import check_line
@@ -102,10 +107,6 @@ def measure(
     evidence : list of str
         Receives what was done.
     """
-    from fairlane.oracle.certificate import certify
-    from fairlane.oracle.rational.plain import Sense
-    from fairlane.oracle.solve import solve
-
     direction = Sense(sense)
     solution = solve(instance, sense=direction)
     value = solution.value
@@ -124,9 +125,6 @@ def measure(
         certified = False
         evidence.append(f"no certificate: {error}")
     if policy is not None:
-        from fairlane.oracle.policy_value.evaluate import evaluate
-        from fairlane.policies import load_policy
-
         result = evaluate(instance, load_policy(policy), solution=solution)
         found |= {
             "value": result.value,

@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from fairlane.proofs.claims.claim import Claim
 from fairlane.proofs.claims.confidence import Interval, Method, clopper_pearson, empirical_bernstein, hoeffding
 from fairlane.proofs.claims.domain import Domain, Variable
@@ -102,8 +104,6 @@ def seed_of(claim_id: str, rotation: str | None, *, again: bool = False) -> int:
 
 
 def _one_run(claim: Claim, region: Region, rotation: str | None, *, again: bool) -> Outcome:
-    import numpy as np
-
     delta = delta_of(claim)
     n = as_integer(claim.text("n"), f"{claim.where('n')}: n", minimum=2)
     if n > MAX_DRAWS:
