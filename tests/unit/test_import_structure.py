@@ -7,9 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import networkx
 import pytest
 
-from tests.import_graph import circles, import_graph
+from tests.import_graph import circles, import_graph, imports
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
@@ -65,3 +66,61 @@ def test_a_checker_that_imports_what_it_checks_is_refused(copied: Path, line: st
     checker = copied / "fairlane" / "reference" / "checker" / "cost_groups.py"
     checker.write_text(f"{checker.read_text()}\n\n{line}\n")
     assert "the checker shares no code with what it checks BROKEN" in " ".join(_broken_contracts(copied).split())
+
+
+# loading one of these costs more than answering a small question, or it is an extra
+HEAVY = [
+    "numpy",
+    "scipy",
+    "numba",
+    "networkx",
+    "flint",
+    "sympy",
+    "z3",
+    "cvxpy",
+    "matplotlib",
+    "distributed",
+    "markdown_it",
+    "mdit_py_plugins",
+]
+# import statements inside functions; a change that needs more says here why
+LIBRARY_BUDGET = 40
+COMMAND_BUDGET = 125
+
+
+def _is_heavy(target: str, graph: networkx.DiGraph[str], third: dict[str, set[str]]) -> bool:
+    """Whether loading a target loads one of the heavy packages."""
+    if target not in graph:
+        return target.partition(".")[0] in HEAVY
+    return any(third.get(module, set()) & set(HEAVY) for module in {target, *networkx.descendants(graph, target)})
+
+
+def test_few_imports_stand_in_functions_and_each_has_its_reason() -> None:
+    every = list(imports(SOURCE))
+    inner = [found for found in every if found.in_function]
+    library = [found for found in inner if not found.module.startswith("fairlane.cli")]
+    assert [found for found in library if not found.explained] == []
+    third: dict[str, set[str]] = {}
+    for found in every:
+        third.setdefault(found.module, set()).update(target.partition(".")[0] for target in found.targets)
+    graph = import_graph(SOURCE)
+    light = [found for found in library if not any(_is_heavy(target, graph, third) for target in found.targets)]
+    assert light == []
+    # the commands import where they work so that --help is quick; what is light, they import at the top
+    standard = [
+        found
+        for found in inner
+        if found not in library
+        and not found.explained
+        and all(target.partition(".")[0] in sys.stdlib_module_names for target in found.targets)
+    ]
+    assert standard == []
+    assert len(library) <= LIBRARY_BUDGET
+    assert len(inner) - len(library) <= COMMAND_BUDGET
+
+
+def test_an_import_without_a_reason_is_seen(tmp_path: Path) -> None:
+    (tmp_path / "one.py").write_text(
+        "def f():\n    # slow\n    import numpy\n    import scipy\n\n    import json\n    import flint  # slow\n"
+    )
+    assert [found.explained for found in imports(tmp_path)] == [True, True, False, True]

@@ -95,6 +95,7 @@ def _cluster(address: str, policies: Sequence[str]) -> Iterator[Executor]:
 
 def _check_scheduler(address: str) -> None:
     """Refuse an address where no scheduler with workers answers; a client would try for long, and noisily."""
+    # an extra, and the slowest module of the standard library
     import asyncio
 
     import distributed
@@ -138,6 +139,7 @@ def _check_workers(client: Any, address: str) -> None:
 
 def version() -> str:
     """The version of this package where it is called."""
+    # slow to load, and only a cluster or a journal asks
     from importlib.metadata import version as installed
 
     return installed("fairlane")

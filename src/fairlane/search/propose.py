@@ -90,6 +90,7 @@ def climb(
             best, most = candidate, found
         return -float(found)
 
+    # scipy loads slowly, and most calls come by without it
     from scipy.optimize import differential_evolution
 
     sides = [(float(n.value) / 4, min(float(n.highest or n.value * 4), float(n.value) * 4)) for n in moving]

@@ -124,6 +124,7 @@ def relative_values(moves: Sequence[Sequence[Move]], choice: tuple[int, ...]) ->
 
 def _renewal_in_doubles(chain: Sequence[Move], states: Sequence[int]) -> tuple[float, npt.NDArray[np.float64]]:
     """Rate, and relative values of all states of the chain; the anchor is the first of ``states``."""
+    # scipy loads slowly, and most calls come by without it
     from scipy.sparse import csc_matrix, identity
     from scipy.sparse.linalg import splu
 

@@ -215,6 +215,7 @@ def sweep_records(
     rows: Sequence[Instance], sense: Sense, on_progress: Callable[[int, int], None] | None = None
 ) -> tuple[Floats, Floats, Ints, Bools]:
     """Certified lower and upper bounds, states, and which of the instances the kernel took; the others' are void."""
+    # compiled code: loading numba takes longer than a small instance
     from fairlane.oracle.kernels.tiny import empty_results, sweep_all
     from fairlane.oracle.kernels.tiny_tables import SWEPT, new_scratch
 

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fairlane.proofs.claims.status import Colour
+
 if TYPE_CHECKING:
     from fairlane.proofs.claims.checking import Entry, Report
     from fairlane.proofs.claims.collection import Collection
@@ -103,7 +105,6 @@ class ClaimItem(pytest.Item):
         """
         # pytest loads this plugin in every run, also where no note is checked
         from fairlane.proofs.claims.rendering import claim_lines
-        from fairlane.proofs.claims.status import Colour
 
         assert isinstance(self.parent, NoteFile)
         entry: Entry = self.parent.report(frozenset([self.name])).everything[self.name]
