@@ -78,7 +78,7 @@ def test_each_figure_follows_from_its_definition(given_rows: list[PublicationRow
             ttft.append(first)
         if row.outcome is Outcome.FINISHED:
             e2e.append(times[-1] - arrival)
-            if tokens >= 2:
+            if tokens >= 2 and len(times) >= 2:
                 tpot.append((times[-1] - times[0]) / (tokens - 1))
             met += first is not None and first <= 4 and bool(own) and max(own) <= 3
         gaps += own

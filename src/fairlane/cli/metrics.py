@@ -19,7 +19,10 @@ def command(
     file: Annotated[Path, typer.Argument(help="Publications as JSON, JSON lines or CSV, or another system's log.")],
     layout: Annotated[
         str | None,
-        typer.Option("--format", help="json, jsonl, csv, vllm, vtc or summary; by the file's name without it."),
+        typer.Option(
+            "--format",
+            help="json, jsonl, csv, vllm, vtc, summary or benchmark (of vLLM or SGLang); by the file without it.",
+        ),
     ] = None,
     time_unit: Annotated[
         str | None, typer.Option("--time-unit", help="s or ms; needed where the format does not fix it.")
@@ -51,7 +54,8 @@ def command(
     from fairlane.simulator.publication_table import TargetKind
     from fairlane.simulator.publications import format_of, read_publications
 
-    chosen = format_of(str(file)) if layout is None else choices.choice(layout, PublicationFormat, "--format")
+    text = read_text(file)
+    chosen = format_of(str(file), text) if layout is None else choices.choice(layout, PublicationFormat, "--format")
     unit = choices.time_unit(time_unit)
     how = choices.choice(missing, MissingTarget, "--missing-target")
     method = choices.choice(percentiles, PercentileMethod, "--percentiles")
@@ -59,7 +63,7 @@ def command(
         kind.value: choices.positive_ms(text, "--" + kind.value.replace("_", "-"))
         for kind, text in zip(TargetKind, (ttft_ms, tpot_ms, e2e_ms, gap_ms), strict=True)
     }
-    read = read_publications(read_text(file), str(file), layout=chosen, ms_per_unit=unit)
+    read = read_publications(text, str(file), layout=chosen, ms_per_unit=unit)
     targets = replace(read.targets, **{name: bound for name, bound in asked.items() if bound is not None})
     metrics = measure(read.table, targets=targets, missing=how, method=method)
     if json:
@@ -84,7 +88,10 @@ def _print(title: str, metrics: Metrics) -> None:
         ("TTFT", metrics.ttft),
         ("end to end", metrics.e2e),
         ("TPOT", metrics.tpot),
+        ("TPOT after first delivery", metrics.tpot_after_first),
         ("gap", metrics.gap),
+        ("gap by tokens", metrics.token_weighted_gap),
+        ("gap per token", metrics.gap_per_token),
     ):
         values = (sample.mean, *(value for _, value in sample.percentiles), sample.largest)
         table.add_row(name, f"{sample.samples:,}", *(_ms(value) for value in values))
@@ -93,16 +100,17 @@ def _print(title: str, metrics: Metrics) -> None:
     terminal.print(title, style="bold", markup=False)
     terminal.print(table)
     terminal.print()
-    undefined = f", {metrics.n_tpot_undefined:,} of one token without TPOT" if metrics.n_tpot_undefined else ""
+    undefined = f", {metrics.n_tpot_undefined:,} of one delivery without TPOT" if metrics.n_tpot_undefined else ""
     met = metrics.goodput
     lines = {
         "requests": f"{metrics.n_requests:,}: {metrics.n_finished:,} finished{undefined}, "
-        f"{metrics.n_unfinished:,} unfinished, {metrics.n_rejected:,} rejected",
+        f"{metrics.n_unfinished:,} unfinished, {metrics.n_rejected:,} rejected, {metrics.n_failed:,} failed",
         "output": f"{metrics.output_tokens:,} tokens in {_ms(metrics.elapsed_ms)} ms, "
         f"{_plain(metrics.output_tokens_per_ms)} a ms",
         "decode age": f"{_plain(metrics.age_area_ms2)} request·ms²"
         + (f", {metrics.n_open_stalls:,} streams open at the end" if metrics.n_open_stalls else ""),
         "acceptance": _share(metrics.acceptance),
+        **_positions(metrics),
         "Jain's index": _plain(metrics.jain),
         "within targets": f"{_share(met.attainment)} ({met.met:,} of {met.requests:,}), "
         f"{_plain(metrics.goodput_per_s)} a second"
@@ -112,6 +120,16 @@ def _print(title: str, metrics: Metrics) -> None:
     }
     for name, text in lines.items():
         terminal.print(f"{name:<15} {text}")
+
+
+def _positions(metrics: Metrics) -> dict[str, str]:
+    """Acceptance by draft position: given that those before were accepted, and of all proposed."""
+    found = metrics.acceptance_by_position
+    if not found:
+        return {}
+    given = ", ".join(_share(position.conditional) for position in found)
+    whole = ", ".join(_share(position.marginal) for position in found)
+    return {"by position": f"{given} given those before; {whole} of all proposed"}
 
 
 def _ms(value: float | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from fairlane.reference.exact import decimal_of, show
+from fairlane.simulator.draft_positions import DraftPosition
 from fairlane.simulator.metrics import Metrics
 from fairlane.simulator.percentiles import LEVELS, Distribution
 from fairlane.simulator.publication_table import Outcome, PublicationTable
@@ -13,7 +14,7 @@ from fairlane.simulator.service_lag import ServiceLag
 
 MAX_LISTED_GAPS = 10_000
 
-NAMES = ("ttft", "e2e", "tpot", "gap")
+NAMES = ("ttft", "e2e", "tpot", "gap", "tpot_after_first", "token_weighted_gap", "gap_per_token")
 
 
 def distribution_to_json(name: str, sample: Distribution) -> dict[str, object]:
@@ -37,6 +38,7 @@ def metrics_to_json(metrics: Metrics) -> dict[str, object]:
         "n_finished": metrics.n_finished,
         "n_unfinished": metrics.n_unfinished,
         "n_rejected": metrics.n_rejected,
+        "n_failed": metrics.n_failed,
         "percentile_method": metrics.ttft.method.value,
     }
     for name in NAMES:
@@ -54,6 +56,7 @@ def metrics_to_json(metrics: Metrics) -> dict[str, object]:
         "longest_open_stall_ms": metrics.longest_open_stall_ms,
         "jain_index": metrics.jain,
         "acceptance": None if acceptance is None else show(acceptance),
+        "acceptance_by_position": [_position(found) for found in metrics.acceptance_by_position],
         "attainment": None if attainment is None else show(attainment),
         "targets_in_force": [kind.value for kind in metrics.goodput.in_force],
         "requests_within_targets": metrics.goodput.met if metrics.goodput.in_force else None,
@@ -62,6 +65,19 @@ def metrics_to_json(metrics: Metrics) -> dict[str, object]:
             "acceptance": None if acceptance is None else decimal_of(acceptance),
             "attainment": None if attainment is None else decimal_of(attainment),
         },
+    }
+
+
+def _position(found: DraftPosition) -> dict[str, object]:
+    """Counts of a draft position, and its rates: exact, and in decimals."""
+    rates = {"conditional": found.conditional, "marginal": found.marginal}
+    return {
+        "position": found.position,
+        "proposed": found.proposed,
+        "reached": found.reached,
+        "accepted": found.accepted,
+        **{name: None if rate is None else show(rate) for name, rate in rates.items()},
+        "decimal": {name: None if rate is None else decimal_of(rate) for name, rate in rates.items()},
     }
 
 
@@ -75,6 +91,7 @@ def requests_to_json(table: PublicationTable, metrics: Metrics) -> list[dict[str
             "ttft_ms": _number(figures.ttft_ms[i]),
             "e2e_ms": _number(figures.e2e_ms[i]),
             "tpot_ms": _number(figures.tpot_ms[i]),
+            "tpot_after_first_ms": _number(figures.tpot_after_first_ms[i]),
             "longest_gap_ms": _number(figures.longest_gap_ms[i]),
             "gaps_ms": figures.gaps_ms[figures.gap_offsets[i] : figures.gap_offsets[i + 1]].tolist()
             if table.gaps_known

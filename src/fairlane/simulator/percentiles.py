@@ -75,6 +75,55 @@ def percentile(
     return float(np.percentile(values, level, method=_NUMPY_NAMES[method]))  # type: ignore[call-overload]
 
 
+def weighted_distribution(
+    values: npt.NDArray[np.float64],
+    weights: npt.NDArray[np.int64],
+    *,
+    method: PercentileMethod = PercentileMethod.LINEAR,
+) -> Distribution:
+    """The distribution of a sample in which each value stands as often as its weight says.
+
+    Parameters
+    ----------
+    values : float64, shape (n,)
+        Without NaN.
+    weights : int64, shape (n,)
+        >= 1; their sum is the number of samples. Nothing is repeated in memory.
+    method : PercentileMethod
+        For the percentiles.
+
+    Examples
+    --------
+    >>> found = weighted_distribution(np.array([2.0, 10.0]), np.array([1, 3]))
+    >>> found.samples, found.mean, found.at(50)
+    (4, 8.0, 10.0)
+    """
+    if len(values) == 0:
+        return distribution(values, method=method)
+    order = np.argsort(values, kind="stable")
+    ordered, ends = values[order], np.cumsum(weights[order])
+    total = int(ends[-1])
+
+    def rank(i: int) -> float:
+        """The i-th smallest of the repeated sample, from 0."""
+        return float(ordered[np.searchsorted(ends, i, side="right")])
+
+    def at(level: int) -> float:
+        if method is PercentileMethod.NEAREST_RANK:
+            return rank(max(-(-level * total // 100), 1) - 1)
+        below, rest = divmod((total - 1) * level, 100)
+        low = rank(below)
+        return low if not rest else low + (rank(below + 1) - low) * rest / 100
+
+    return Distribution(
+        samples=total,
+        mean=float((values * (weights / total)).sum()),
+        percentiles=tuple((level, at(level)) for level in LEVELS),
+        largest=float(ordered[-1]),
+        method=method,
+    )
+
+
 def distribution(
     values: npt.NDArray[np.float64], *, method: PercentileMethod = PercentileMethod.LINEAR
 ) -> Distribution:

@@ -9,6 +9,7 @@ from enum import StrEnum
 import numpy as np
 
 from fairlane.reference.errors import DataError
+from fairlane.simulator.draft_positions import DraftPosition
 from fairlane.simulator.goodput import NO_TARGETS, Targets
 from fairlane.simulator.publication_table import UNKNOWN, Outcome, PublicationTable, TargetKind
 from fairlane.simulator.rows import Number, shown
@@ -23,6 +24,7 @@ class PublicationFormat(StrEnum):
     VLLM = "vllm"
     VTC = "vtc"
     SUMMARY = "summary"
+    BENCHMARK = "benchmark"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +47,8 @@ def table_of(
     start_ms: Number | None = None,
     boundary_ms: Number | None = None,
     gaps_known: bool = True,
+    tokens_known: bool = True,
+    draft_positions: tuple[DraftPosition, ...] = (),
     file: str = "publications",
 ) -> PublicationTable:
     """The table of requests as read, with the start of the measurement as its zero.
@@ -57,6 +61,10 @@ def table_of(
         The measured interval; without them, from the first arrival to the last event.
     gaps_known : bool
         Whether every publication is listed.
+    tokens_known : bool
+        Whether the tokens of each are.
+    draft_positions : tuple of DraftPosition
+        Drafts by position over all requests.
     file : str
         Named in errors.
 
@@ -97,4 +105,6 @@ def table_of(
         start_ms=0.0,
         boundary_ms=float(end - start),
         gaps_known=gaps_known,
+        tokens_known=tokens_known,
+        draft_positions=draft_positions,
     )

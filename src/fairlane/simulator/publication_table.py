@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fairlane.reference.errors import InvalidInstance
+from fairlane.simulator.draft_positions import DraftPosition
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -26,6 +27,7 @@ class Outcome(IntEnum):
     FINISHED = 0
     UNFINISHED = 1
     REJECTED = 2
+    FAILED = 3
 
 
 class TargetKind(StrEnum):
@@ -63,6 +65,10 @@ class PublicationTable:
         Draft tokens proposed and accepted; 0 where nothing is known.
     start_ms, boundary_ms : float
         The measured interval; nothing lies after the boundary.
+    tokens_known : bool
+        False where a delivery's tokens are not recorded, only a request's; some may then stand as 0.
+    draft_positions : tuple of DraftPosition
+        Drafts by position over all requests; empty where nothing is known.
     gaps_known : bool
         False for logs that hold only the first and the last publication, where gaps and ages are not measurable.
     """
@@ -80,6 +86,8 @@ class PublicationTable:
     start_ms: float
     boundary_ms: float
     gaps_known: bool = field(default=True)
+    tokens_known: bool = field(default=True)
+    draft_positions: tuple[DraftPosition, ...] = field(default=())
 
     def __post_init__(self) -> None:
         n, m = len(self.ids), len(self.at_ms)
@@ -110,8 +118,9 @@ class PublicationTable:
             raise InvalidInstance("arrival_ms and at_ms need finite numbers")
         if not np.isfinite([self.start_ms, self.boundary_ms]).all():
             raise InvalidInstance(f"start_ms {self.start_ms} and boundary_ms {self.boundary_ms} need finite numbers")
-        if (self.tokens < 1).any():
-            raise InvalidInstance("a publication has fewer than 1 token; need >= 1")
+        least = 1 if self.tokens_known else 0
+        if (self.tokens < least).any():
+            raise InvalidInstance(f"a publication has fewer than {least} tokens; need >= {least}")
         late = self.at_ms < self.previous_ms()
         if late.any():
             i = int(self.owner()[np.flatnonzero(late)[0]])

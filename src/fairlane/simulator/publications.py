@@ -23,13 +23,15 @@ from functools import partial
 from pathlib import PurePath
 
 from fairlane.reference.errors import DataError, InvalidInstance
+from fairlane.simulator.benchmark_files import is_benchmark, read_benchmark
 from fairlane.simulator.goodput import NO_TARGETS, Targets, read_targets
 from fairlane.simulator.publication_rows import PublicationFormat, PublicationRow, table_of
 from fairlane.simulator.publication_table import UNKNOWN, Outcome, PublicationTable
-from fairlane.simulator.request_logs import LOGS, read_log
+from fairlane.simulator.request_logs import LOGS, log_that_fits, read_log
 from fairlane.simulator.rows import (
     Number,
     Place,
+    columns_in,
     csv_rows,
     json_lines,
     parse_json,
@@ -63,12 +65,20 @@ class PublicationFile:
     targets: Targets = NO_TARGETS
 
 
-def format_of(file: str) -> PublicationFormat:
-    """The layout that a file's name stands for: ``.jsonl`` and ``.ndjson``, ``.csv``, otherwise JSON."""
+def format_of(file: str, text: str = "") -> PublicationFormat:
+    """The layout of a benchmark's result, or what a name stands for: ``.jsonl``, ``.ndjson``, ``.csv``, else JSON."""
+    if is_benchmark(text):
+        return PublicationFormat.BENCHMARK
     suffix = PurePath(file).suffix.lower()
     if suffix in (".jsonl", ".ndjson"):
         return PublicationFormat.JSONL
     return PublicationFormat.CSV if suffix == ".csv" else PublicationFormat.JSON
+
+
+def _with_hint(error: DataError, text: str) -> DataError:
+    """The error, and the format that would read the text where there is one."""
+    fitting = PublicationFormat.BENCHMARK if is_benchmark(text) else log_that_fits(columns_in(text))
+    return error if fitting is None else DataError(f"{error}; its columns are those of --format {fitting.value}")
 
 
 def read_publications(
@@ -97,10 +107,21 @@ def read_publications(
     DataError
         Anything out of place, with its row or path.
     """
+    if layout is PublicationFormat.BENCHMARK:
+        if ms_per_unit not in (None, 1000):
+            raise DataError(f"{file}: the time unit is ms; the format {layout.value} has its times in s")
+        return PublicationFile(table=read_benchmark(text, file))
     if layout in LOGS:
         return PublicationFile(table=read_log(text, file, layout=layout, ms_per_unit=ms_per_unit))
     if ms_per_unit not in (None, 1):
         raise DataError(f"{file}: the time unit is s; the format {layout.value} has its times in ms")
+    try:
+        return _own_layout(text, file, layout)
+    except DataError as error:
+        raise _with_hint(error, text) from None
+
+
+def _own_layout(text: str, file: str, layout: PublicationFormat) -> PublicationFile:
     if layout is PublicationFormat.CSV:
         return PublicationFile(table=table_of(_csv(text, file), file=file))
     if layout is PublicationFormat.JSONL:

@@ -6,7 +6,8 @@ written from vLLM's request timestamps; seconds. ``vtc``: the CSV of the virtual
 ``arrival``, ``first_token``, ``last_token`` and ``output_tokens``, whose time unit must be stated.
 
 Such a log says when the first and the last token came and how many there were: TTFT, E2E and TPOT are measured from
-it, gaps and output ages are not and stay "n/a". A request whose output times are empty or null is unfinished.
+it, gaps and output ages are not and stay "n/a". A request whose output times are empty or null is
+unfinished, and one with times and an output of 0 has failed.
 """
 
 from __future__ import annotations
@@ -124,7 +125,7 @@ def read_log(text: str, file: str, *, layout: PublicationFormat, ms_per_unit: in
     )
     seen: dict[str, int] = {}
     rows = [_row(columns, value, file, row, unit, seen) for row, value in source]
-    return table_of(rows, gaps_known=False, file=file)
+    return table_of(rows, gaps_known=False, tokens_known=False, file=file)
 
 
 def _row(
@@ -142,6 +143,8 @@ def _row(
     if columns.prompt is not None and value.get(columns.prompt) not in (None, ""):
         prompt = read_whole(value[columns.prompt], place(columns.prompt), minimum=1)
     absent = [value[name] in (None, "") for name in (columns.first, columns.last)]
+    if value[columns.output] in (None, "", 0, "0") and not absent[0]:
+        return PublicationRow(id=request_id, arrival_ms=arrival, publications=(), outcome=Outcome.FAILED, prompt=prompt)
     if absent[0]:
         if not absent[1]:
             raise DataError(f"{place(columns.first)}: found nothing beside a last output; need its time")
@@ -166,11 +169,12 @@ def _row(
             f"{place(columns.last)}: found {shown(value[columns.last])}; need at least {columns.first}, "
             f"{shown(value[columns.first])}"
         )
-    rest = ((last, output - 1),) if output > 1 else ()
+    # at one time it was one delivery, of which no time per token can be told
+    publications = ((first, 1), (last, output - 1)) if output > 1 and last > first else ((first, output),)
     return PublicationRow(
         id=request_id,
         arrival_ms=arrival,
-        publications=((first, 1), *rest),
+        publications=publications,
         outcome=Outcome.FINISHED,
         prompt=prompt,
     )

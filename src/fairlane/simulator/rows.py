@@ -226,8 +226,10 @@ def csv_rows(text: str, file: str, *, required: Sequence[str]) -> Iterator[tuple
         yield row, {name: value.strip() for name, value in zip(header, fields, strict=True)}
 
 
-def parse_json(text: str, file: str) -> object:
+def parse_json(text: str, file: str, *, constants: bool = False) -> object:
     """JSON with ints and Decimals, without NaN, repeated keys or numbers of excessive size.
+
+    With ``constants``, NaN and Infinity are read as text, which is no number wherever one is needed.
 
     Raises
     ------
@@ -235,7 +237,7 @@ def parse_json(text: str, file: str) -> object:
         The text is no such JSON.
     """
     try:
-        value: object = _DECODER.decode(text)
+        value: object = (_DECODER_OF_CONSTANTS if constants else _DECODER).decode(text)
     except json.JSONDecodeError as error:
         raise DataError(f"{file}: not JSON: {error.msg} at line {error.lineno} column {error.colno}") from None
     except RecursionError:
@@ -286,6 +288,25 @@ def json_lines(text: str, file: str, *, required: Sequence[str]) -> Iterator[tup
         yield row, value
 
 
+def is_json_lines(text: str) -> bool:
+    """Whether a text begins as a JSON object does."""
+    return text.lstrip()[:1] == "{"
+
+
+def columns_in(text: str) -> tuple[str, ...]:
+    """Names of the columns, or of the fields of the first JSON object; empty where the first row is broken."""
+    if is_json_lines(text):
+        try:
+            first = parse_json(text.lstrip().partition("\n")[0], "first row")
+        except DataError:
+            return ()
+        return tuple(first) if isinstance(first, dict) else ()
+    try:
+        return tuple(name.strip() for name in next(csv.reader(io.StringIO(text.lstrip(), newline=""), strict=True), []))
+    except csv.Error:
+        return ()
+
+
 class _Refused(ValueError):
     """What a hook found in JSON text; the caller knows the file."""
 
@@ -312,3 +333,4 @@ def _constant(name: str) -> object:
 
 # one decoder for all lines: building it costs more than a line does
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_float=_decimal, parse_constant=_constant)
+_DECODER_OF_CONSTANTS = json.JSONDecoder(object_pairs_hook=_unique, parse_float=_decimal, parse_constant=str)

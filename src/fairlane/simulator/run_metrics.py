@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from fairlane.simulator.draft_positions import draft_positions
 from fairlane.simulator.goodput import NO_TARGETS, MissingTarget, Targets
 from fairlane.simulator.metrics import Metrics, measure
 from fairlane.simulator.percentiles import PercentileMethod
@@ -164,6 +165,7 @@ def publication_table(run: Run, ranks: Integers) -> PublicationTable:
         target_ms=np.full((len(ranks), len(TargetKind)), np.nan),
         proposed_drafts=drafts[0],
         accepted_drafts=drafts[1],
+        draft_positions=draft_positions(run.lane_proposed, run.lane_accepted),
         start_ms=0.0,
         boundary_ms=run.boundary_ms,
     )

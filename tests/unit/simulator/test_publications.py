@@ -195,9 +195,9 @@ def test_a_summary_needs_its_unit_stated(unit: int, ttft: float) -> None:
         ),
         (
             SUMMARY,
-            "id,arrival,first_token,last_token,output_tokens\na,1,3,4,0\n",
+            "id,arrival,first_token,last_token,output_tokens\na,1,3,4,-1\n",
             1,
-            "row 1, column output_tokens: found '0'; need >= 1",
+            "row 1, column output_tokens: found '-1'; need >= 1",
         ),
         (
             SUMMARY,

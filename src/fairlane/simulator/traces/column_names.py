@@ -1,16 +1,13 @@
-"""Which columns of a file hold what: the first row's names, and a mapping from the user.
+"""Which columns of a file hold what, by a mapping from the user.
 
 ``arrival=arrived_at,prompt=num_prefill_tokens,output=num_decode_tokens`` reads a log of another simulator.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping
 
-from fairlane.reference.errors import DataError, InvalidInstance
-from fairlane.simulator.rows import parse_json
+from fairlane.reference.errors import InvalidInstance
 
 NEEDED = ("arrival", "prompt", "output")
 ROLES = (*NEEDED, "id", "limit", "weight", "acceptance")
@@ -48,22 +45,3 @@ def read_mapping(text: str, option: str) -> Mapping[str, str]:
     if missing:
         raise InvalidInstance(f"{option} says nothing of {', '.join(missing)}; need {', '.join(NEEDED)}")
     return mapping
-
-
-def is_json_lines(text: str) -> bool:
-    """Whether a text begins as a JSON object does."""
-    return text.lstrip()[:1] == "{"
-
-
-def columns_in(text: str) -> tuple[str, ...]:
-    """Names of the columns, or of the fields of the first JSON object; empty where the first row is broken."""
-    if is_json_lines(text):
-        try:
-            first = parse_json(text.lstrip().partition("\n")[0], "first row")
-        except DataError:
-            return ()
-        return tuple(first) if isinstance(first, dict) else ()
-    try:
-        return tuple(name.strip() for name in next(csv.reader(io.StringIO(text.lstrip(), newline=""), strict=True), []))
-    except csv.Error:
-        return ()

@@ -17,8 +17,8 @@ from fractions import Fraction
 
 from fairlane.reference.errors import DataError, InvalidInstance
 from fairlane.reference.exact import as_fraction, show
-from fairlane.simulator.rows import Place, csv_rows, json_lines, read_id, read_ms, read_whole, shown
-from fairlane.simulator.traces.column_names import NEEDED, ROLES, is_json_lines
+from fairlane.simulator.rows import Place, csv_rows, is_json_lines, json_lines, read_id, read_ms, read_whole, shown
+from fairlane.simulator.traces.column_names import NEEDED, ROLES
 from fairlane.simulator.traces.trace import TraceRow
 
 COLUMNS = ("prompt", "output")

@@ -10,9 +10,8 @@ from enum import StrEnum
 from fairlane.reference.errors import DataError
 from fairlane.reference.exact import found
 from fairlane.simulator.request_logs import log_that_fits
-from fairlane.simulator.rows import decode
+from fairlane.simulator.rows import columns_in, decode, is_json_lines
 from fairlane.simulator.traces import azure, burstgpt, mooncake, plain
-from fairlane.simulator.traces.column_names import columns_in, is_json_lines
 from fairlane.simulator.traces.trace import Trace, TraceRow, trace_of
 
 # clock readings of these sizes are dates in seconds, 2001 to 2286; dates in ms are too large for a clock in s
