@@ -16,7 +16,7 @@ Let one step serve at most B requests, whose operators have at most w outcomes. 
   at most w - 1 sums for each request, since an outcome and a place it leads to fix the place it comes from. Then a
   product with the value and at most w^B - 1 sums. That is below 2 w^B + 2 B + 2 for all outer axes together.
 - The waiting cost: a rounded duration, r + 1 rounded rates in at most r sums, one product, one sum with the
-  expectation, r + 4 in all.
+  expectation, r + 4 in all; where launches have fees, the sum with the fee is one more.
 
 Over the D local steps that the requests have together these add up, and the roots are wrong by at most
 (1 + u)^(D m) - 1 <= D m u / (1 - D m u), relatively.
@@ -28,6 +28,7 @@ from fractions import Fraction
 
 from fairlane.oracle.encoding.packing import Packed
 from fairlane.reference.errors import Unsupported
+from fairlane.reference.model.pricing import charges_launches, launch_cost
 
 # well inside the range of normal numbers, by the bytes of one
 RANGE = {8: Fraction(10) ** 250, 4: Fraction(10) ** 25}
@@ -49,7 +50,7 @@ def step_roundings(packed: Packed) -> int:
     """Roundings that a term of one step can pass through; see the module docstring."""
     requests = sum(axis.members for axis in packed.axes)
     served, outcomes = most_served(packed), most_outcomes(packed)
-    roundings = served * (outcomes + 1) + requests + 4
+    roundings = served * (outcomes + 1) + requests + 4 + charges_launches(packed.instance)
     if all(axis.members == 1 for axis in packed.axes):
         return int(roundings + outcomes**2 + 3)
     if len(packed.axes) > 1:
@@ -61,7 +62,7 @@ def action_roundings(packed: Packed) -> int:
     """Roundings of one set's cost found as one plain sum over the joint outcomes of all its requests."""
     requests = sum(axis.members for axis in packed.axes)
     served = most_served(packed)
-    return int(most_outcomes(packed) ** served + 2 * served + requests + 8)
+    return int(most_outcomes(packed) ** served + 2 * served + requests + 8 + charges_launches(packed.instance))
 
 
 def depth(packed: Packed) -> int:
@@ -92,7 +93,8 @@ def check_range(packed: Packed, itemsize: int = 8) -> None:
     """Refuse costs that could overflow, or underflow where a relative error would no longer hold.
 
     Rates fall as requests progress, so the cost of a state is 0 or at least a duration times its own rate, and the
-    smallest number met is such a cost times the chances of one joint outcome.
+    smallest number met is such a cost times the chances of one joint outcome. A fee is at least paid in the last of all
+    steps, after as many joint outcomes as there are steps.
 
     Raises
     ------
@@ -109,5 +111,8 @@ def check_range(packed: Packed, itemsize: int = 8) -> None:
     joint = min(chances, default=Fraction(1)) ** most_served(packed)
     top = RANGE[itemsize]
     numbers = [*durations, *priced, joint, max(durations) * most * depth(packed) or 1, min(durations) * least * joint]
+    fees = [fee for g in packed.instance.graphs if (fee := launch_cost(packed.instance.objective, g))]
+    if fees:
+        numbers += [*fees, (max(fees) + max(durations) * most) * depth(packed), min(fees) * joint ** depth(packed)]
     if max(numbers) > top or min(numbers) < 1 / top:
         raise Unsupported("costs or probabilities leave the range of floating-point numbers")

@@ -5,12 +5,14 @@ Any part of a legal set is legal, because a graph may run with any nonempty set 
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 
 from fairlane.oracle.encoding.packing import Floats, Operator
 from fairlane.reference.model.instance import Instance
+from fairlane.reference.model.pricing import launch_cost
 
 
 class Signature(NamedTuple):
@@ -24,8 +26,19 @@ class Signature(NamedTuple):
 EMPTY = Signature(0, 0, 0)
 
 
+class Charge(NamedTuple):
+    """What a launch costs where waiting costs ``rate`` a ms: duration (ms) times rate, plus the fee of the launch."""
+
+    duration_ms: Fraction
+    fee: Fraction
+
+
 class Rules:
-    """The graph of every signature, and which operators may join a set.
+    """The graphs of every signature, and which operators may join a set.
+
+    Of the graphs that hold a set only those matter that no other one undercuts in time and in fee (the slowest and
+    dearest where the greatest cost is sought). Where no launch has a fee that is one graph. Where some have, each list
+    of charges has a number, its row; its cost is a concave function of the rate, tabled once a state.
 
     Parameters
     ----------
@@ -35,33 +48,63 @@ class Rules:
         Of that catalog.
     worst : bool
         Slowest graphs, with durations negated, instead of the fastest.
+
+    Attributes
+    ----------
+    rows : list of tuple of Charge
+        Charges by row, for launches with fees; row 0 is the plain rate and charges nothing.
     """
 
     def __init__(self, instance: Instance, operators: tuple[Operator, ...], *, worst: bool) -> None:
         self.graphs = instance.graphs.graphs
         self.operators = operators
         self.worst = worst
-        self.known: dict[Signature, int | None] = {EMPTY: None}
+        self.fees = [launch_cost(instance.objective, graph) for graph in self.graphs]
+        self.known: dict[Signature, tuple[Charge, ...]] = {EMPTY: ()}
+        self.rows: list[tuple[Charge, ...]] = [()]
 
-    def graph(self, signature: Signature) -> int | None:
-        """The first of the fastest (slowest) graphs that hold a set, None where no graph does."""
+    def charges(self, signature: Signature) -> tuple[Charge, ...]:
+        """What the graphs that hold a set charge, fastest (slowest) first; none where no graph does."""
         if signature not in self.known:
-            fits = [
-                (-g.duration_ms if self.worst else g.duration_ms, i)
-                for i, g in enumerate(self.graphs)
+            sign = -1 if self.worst else 1
+            fits = sorted(
+                (sign * g.duration_ms, sign * fee)
+                for g, fee in zip(self.graphs, self.fees, strict=True)
                 if (not signature.capacity or g.prefill_capacity == signature.capacity)
                 and (not signature.rows or (g.width == signature.width and g.decode_capacity >= signature.rows))
-            ]
-            self.known[signature] = min(fits)[1] if fits else None
+            )
+            kept: list[Charge] = []
+            for duration, fee in fits:
+                if not kept or fee < sign * kept[-1].fee:
+                    kept.append(Charge(sign * duration, sign * fee))
+            self.known[signature] = tuple(kept)
         return self.known[signature]
 
     def duration(self, signature: Signature) -> float:
-        """Signed duration (ms) of a legal signature's graph; 0 of one that no graph holds."""
-        i = self.graph(signature)
-        if i is None:
+        """Signed duration (ms) of the fastest (slowest) graph of a legal signature; 0 of one that no graph holds."""
+        charges = self.charges(signature)
+        if not charges:
             return 0.0
-        duration = float(self.graphs[i].duration_ms)
+        duration = float(charges[0].duration_ms)
         return -duration if self.worst else duration
+
+    def paid(self, signature: Signature, rate: float) -> float:
+        """Signed cost of a legal signature's best launch where waiting costs ``rate`` a ms."""
+        sign = -1.0 if self.worst else 1.0
+        return min(sign * float(c.duration_ms) * rate + sign * float(c.fee) for c in self.charges(signature))
+
+    def row(self, signature: Signature) -> int:
+        """The row of a signature's charges: 0 where no launch has a fee, so that its duration says it all."""
+        if not any(self.fees):
+            return 0
+        charges = self.charges(signature)
+        if charges not in self.rows:
+            self.rows.append(charges)
+        return self.rows.index(charges)
+
+    def factor(self, signature: Signature) -> float:
+        """What the entry of a signature's row is to be multiplied by: the duration in row 0, otherwise 1."""
+        return 1.0 if self.row(signature) else self.duration(signature)
 
     def joined(self, signature: Signature, o: int) -> Signature | None:
         """The signature with one more request served by operator o, None where that is not legal."""
@@ -74,7 +117,7 @@ class Rules:
             if signature.capacity:
                 return None
             grown = Signature(signature.width, signature.rows, operator.capacity)
-        return None if self.graph(grown) is None else grown
+        return grown if self.charges(grown) else None
 
     def most_rows(self) -> int:
         """Greatest number of rows of any graph."""

@@ -90,11 +90,13 @@ class ExactRoot:
         self.rules = Rules(packed.instance, packed.operators, worst=swept.worst)
         graphs = packed.instance.graphs.graphs
         time_price = packed.instance.objective.time_price
-        prices = [time_price, *(r for axis in packed.axes for r in axis.rates)]
+        prices = [time_price, *(r for axis in packed.axes for r in axis.rates), *self.rules.fees]
         common = lcm(*(r.denominator for r in prices))
         time_unit = lcm(*(g.duration_ms.denominator for g in graphs))
         self.unit = common * time_unit
+        self.time_unit = time_unit
         self.durations = [int(g.duration_ms * time_unit) for g in graphs]
+        self.fees = [int(fee * self.unit) for fee in self.rules.fees]
         self.time_price = int(time_price * common)
         self.rates = [[int(r * common) for r in axis.rates] for axis in packed.axes]
         self.common = common
@@ -193,6 +195,12 @@ class ExactRoot:
         """Cost per ms of a state's waiting, times the prices' common denominator."""
         return self.time_price + sum(rates[x] for rates, places in zip(self.rates, digits, strict=True) for x in places)
 
+    def waited(self, served: Served, rate: int) -> int:
+        """Cost of the best launch that serves a set, times the prices' unit."""
+        charges = self.rules.charges(served.signature)
+        costs = [int(c.duration_ms * self.time_unit) * rate + int(c.fee * self.unit) for c in charges]
+        return max(costs) if self.swept.worst else min(costs)
+
     def scale(self, digits: Digits) -> int:
         """The product of a state's local scales."""
         return prod(scales[x] for scales, places in zip(self.scales, digits, strict=True) for x in places)
@@ -200,9 +208,8 @@ class ExactRoot:
     def left(self, digits: Digits, rate: int) -> list[Served]:
         """Sets that the bounds cannot exclude."""
         sets = self.sets_of(digits)
-        waits = np.array([self.rules.duration(served.signature) for served in sets]) * float(
-            Fraction(rate, self.common)
-        )
+        paid = float(Fraction(rate, self.common))
+        waits = np.array([self.rules.paid(served.signature, paid) for served in sets])
         costs = np.abs(waits + self.expectations(digits, sets))
         keep = self.near(costs, float(costs.max() if self.swept.worst else costs.min()))
         return [served for served, kept in zip(sets, keep, strict=True) if kept]
@@ -280,10 +287,8 @@ class ExactRoot:
             rate = self.rate(digits)
             sets = []
             for served in self.left(digits, rate):
-                graph = self.rules.graph(served.signature)
-                assert graph is not None, "a listed set is legal"
                 to, weights = self.law(digits, served)
-                sets.append((rate * self.durations[graph], to, weights))
+                sets.append((self.waited(served, rate), to, weights))
                 terms += len(weights)
                 for following in np.unique(to).tolist():
                     if following not in seen and following not in self.costs:
@@ -345,10 +350,12 @@ class ExactRoot:
         sets = {self._shape(digits, served): served for served in self.sets_of(digits)}
         expected = dict(zip(sets, self.expectations(digits, list(sets.values())), strict=True))
         listed = [(action, self._shape_of(state, action)) for action in actions(instance, state)]
-        paid = float(Fraction(rate, self.common)) * (-1.0 if self.swept.worst else 1.0)
+        sign = -1.0 if self.swept.worst else 1.0
+        paid = float(Fraction(rate, self.common)) * sign
+        graphs, fees = instance.graphs.graphs, [float(fee) for fee in self.rules.fees]
         costs = np.array(
             [
-                abs(float(instance.graphs.graphs[action.graph].duration_ms) * paid + expected[shape])
+                abs(float(graphs[action.graph].duration_ms) * paid + sign * fees[action.graph] + expected[shape])
                 for action, shape in listed
             ]
         )
@@ -361,7 +368,8 @@ class ExactRoot:
             if shape not in known:
                 to, weights = self.law(digits, sets[shape])
                 known[shape] = sum(w * self.cost(number) for number, w in zip(to.tolist(), weights, strict=True))
-            exact.append((rate * self.durations[action.graph] * scale + known[shape], action))
+            waited = rate * self.durations[action.graph] + self.fees[action.graph]
+            exact.append((waited * scale + known[shape], action))
         best = max(c for c, _ in exact) if self.swept.worst else min(c for c, _ in exact)
         return tuple(action for cost, action in exact if cost == best)
 
