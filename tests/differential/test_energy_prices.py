@@ -13,19 +13,27 @@ from fairlane import policies
 from fairlane.oracle import evaluate, solve
 from fairlane.oracle.backend import Backend
 from fairlane.oracle.backends import every_backend
+from fairlane.oracle.backends.state_sweeps import BLOCKS, PLACES
 from fairlane.oracle.certificate import certificate
+from fairlane.oracle.encoding.packing import lanes_couple, pack
+from fairlane.oracle.encoding.rounding import relative_error_bound
+from fairlane.oracle.encoding.signatures import Rules, Signature
 from fairlane.oracle.explicit.explicit_model import explicit_model
 from fairlane.oracle.explicit.export_drn import to_drn
 from fairlane.oracle.explicit.model_solver import solve_model
 from fairlane.oracle.explicit.read_drn import read_drn
 from fairlane.oracle.problem import Problem
 from fairlane.oracle.rational.plain import Sense, solve_plain
+from fairlane.oracle.sweeps.block_sweep import sweep_blocks
+from fairlane.oracle.sweeps.compiled import sweep
 from fairlane.oracle.sweeps.tiny_batch import solve_tiny
 from fairlane.reference.checker.certificate_check import check_certificate
-from fairlane.reference.errors import CertificateRejected
+from fairlane.reference.errors import CertificateRejected, Unsupported
 from fairlane.reference.model.codec import parse_json
+from fairlane.reference.model.graph import Graph
 from fairlane.reference.model.instance import Instance
 from fairlane.reference.model.objective import PRICES, Objective
+from fairlane.reference.model.request import Request
 from fairlane.simulator.replay import replay
 from tests.counts import count
 from tests.random_instances import random_instance, with_energy
@@ -107,3 +115,42 @@ def test_an_exported_model_that_is_read_back_has_the_plain_value(tmp_path: Path)
 def test_many_tiny_instances_at_once_pay_for_energy() -> None:
     instances = [drawn(seed) for seed in range(count(100))]
     assert solve_tiny(instances).exact() == tuple(solve_plain(instance).value for instance in instances)
+
+
+@pytest.mark.parametrize("itemsize", [8, 4])
+@pytest.mark.parametrize("worst", [False, True])
+def test_blocks_of_any_size_hold_the_exact_cost_within_their_bound(worst: bool, itemsize: int) -> None:
+    # blocks of one state and of all states take different paths through the kernel
+    charged = 0
+    for seed in range(count(120)):
+        instance = drawn(seed, most_requests=4)
+        if lanes_couple(instance):
+            continue
+        packed = pack(instance)
+        rules = Rules(instance, packed.operators, worst=worst)
+        plain = solve_plain(instance, sense=Sense.MIN if worst else Sense.MAX)
+        error = relative_error_bound(packed, itemsize)
+        for block_states in (1, 8, 4096):
+            costs = sweep_blocks(
+                packed, worst=worst, threads=2, on_progress=None, itemsize=itemsize, block_states=block_states
+            )
+            cost = abs(Fraction(float(costs[0])))
+            exact = packed.earned - plain.value
+            assert cost / (1 + error) <= exact <= cost / (1 - error), (seed, block_states)
+        charged += any(len(rules.charges(Signature(g.width, 1, 0))) > 1 for g in instance.graphs if g.decode_capacity)
+    # some graphs are fast and others frugal, so that neither undercuts the other
+    assert charged
+
+
+def test_merged_requests_where_launches_have_fees_are_refused_by_their_sweeps() -> None:
+    requests = [Request(id=f"s{k}", prompt=0, limit=4) for k in range(3)]
+    graphs = [Graph(name="d", duration_ms=1, decode_capacity=2, energy_j=3)]
+    instance = Instance(graphs=graphs, requests=requests, objective=Objective(decode_value=1, energy_price=1))
+    with pytest.raises(Unsupported, match="merged requests have no launches that cost energy"):
+        sweep(pack(instance, merge=True))
+    assert BLOCKS.accepts(Problem(instance=instance)) is None
+    refusal = PLACES.accepts(Problem(instance=instance))
+    assert refusal is not None
+    assert "energy" in refusal.reason
+    # twelve tokens in pairs: six launches of 3 J
+    assert solve(instance).value == 12 - 6 * 3

@@ -30,8 +30,6 @@ class AgedStates:
         """A price on age, and one prompt a graph; how many states there are is found on the way."""
         if not problem.prices_age:
             return Refusal("ages are no part of the states where they have no price")
-        if problem.charges_launches:
-            return Refusal("the compiled sweep has no launches that cost energy")
         return Refusal("the compiled sweep takes one prompt a graph") if problem.couples else None
 
     def bytes_needed(self, problem: Problem) -> int:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from fairlane.reference.errors import Unsupported
 from fairlane.reference.model.instance import Instance
-from fairlane.reference.model.pricing import charges_launches, output_worth, prompt_worth, waiting_rate
+from fairlane.reference.model.pricing import output_worth, prompt_worth, waiting_rate
 from fairlane.reference.model.request import Request
 from fairlane.reference.model.state import FINISHED, ZERO, LocalState, State, initial_state
 from fairlane.reference.model.yields import row_outcomes, truncated_prior
@@ -210,8 +210,6 @@ def pack(instance: Instance, *, merge: bool = False, axes: Sequence[Axis] | None
     """
     if instance.objective.age_price:
         raise Unsupported("the compiled sweep has no ages in its states")
-    if charges_launches(instance):
-        raise Unsupported("the compiled sweep has no launches that cost energy")
     if lanes_couple(instance):
         raise Unsupported("the compiled sweep takes one prompt a graph")
     found: list[Axis] = []

@@ -114,7 +114,7 @@ def visit(first, last, order, valuing, worst, n_known, most_known, table, space,
                         begin, end = option_start[c, w, k], option_start[c, w, k + 1]
                         if begin == end:
                             continue
-                        if valuing:
+                        if valuing and not actions.charged:
                             # costs grow with every duration
                             if worst:
                                 begin = end - 1
@@ -156,7 +156,8 @@ def visit(first, last, order, valuing, worst, n_known, most_known, table, space,
                                 if j < 0:
                                     break
                             if valuing:
-                                total = t * (rate + linear) + 0.5 * t * t * square + expected
+                                paid = t * (rate + linear) + 0.5 * t * t * square + actions.fees[option]
+                                total = paid + expected
                                 best = max(best, total) if worst else min(best, total)
         if valuing:
             values[index] = best

@@ -94,13 +94,18 @@ class GridLaws(NamedTuple):
 
 
 class Nodes(NamedTuple):
-    """Sets over the axes before the cut, sorted by last axis; ``start[a]`` is the first that ends on axis a."""
+    """Sets over the axes before the cut, sorted by last axis; ``start[a]`` is the first that ends on axis a.
+
+    What a set's launch costs is ``factor`` times the entry of its ``row`` of rates, as everywhere below: a duration of
+    the plain rates in row 0, or 1 times what :class:`Charges` make of them.
+    """
 
     parent: Ints
     last_axis: Ints
     operator: Ints
     signature: Ints
-    duration: Reals
+    factor: Reals
+    row: Ints
     start: Ints
 
 
@@ -115,17 +120,27 @@ class Programs(NamedTuple):
     axis: Ints
     operator: Ints
     depth: Ints
-    duration: Reals
+    factor: Reals
+    row: Ints
     low: Ints
     high: Ints
     keep: Ints
 
 
 class Alone(NamedTuple):
-    """Each operator for one request: duration and signature."""
+    """Each operator for one request: what its launch costs, and its signature."""
 
-    duration: Reals
+    factor: Reals
+    row: Ints
     signature: Ints
+
+
+class Charges(NamedTuple):
+    """Signed durations and fees of row r from ``start[r]`` to ``start[r + 1]``; none in row 0, the plain rates."""
+
+    start: Ints
+    duration: Reals
+    fee: Reals
 
 
 class Layout(NamedTuple):
@@ -147,7 +162,7 @@ class BlockRates(NamedTuple):
 
 
 class BlockRoom(NamedTuple):
-    """One thread's arrays: expectations, which nodes are legal, digits, offsets in the block, best costs and rates."""
+    """One thread's arrays: expectations, legal nodes, digits, offsets in the block, best costs, rows of rates."""
 
     room: Reals
     valid: Bools
@@ -323,15 +338,18 @@ class AgedPrices(NamedTuple):
 
 
 class AgedActions(NamedTuple):
-    """Durations of k rows of width w beside a prompt of capacity c.
+    """Durations of k rows of width w beside a prompt of capacity c, and the fee of a launch of each.
 
     ``durations[start[c, w, k] : start[c, w, k + 1]]``, ascending; c and w count from 1, and 0 stands for none.
+    ``charged`` says whether any launch has a fee.
     """
 
     n_widths: int
     n_capacities: int
     start: Ints
     durations: Ints
+    fees: Floats
+    charged: bool
 
 
 class AgedRoom(NamedTuple):

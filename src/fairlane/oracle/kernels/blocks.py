@@ -18,17 +18,19 @@ from fairlane.oracle.kernels.compile_flags import callee, kernel
 @callee
 def _run(first, last, source_at, total, room, best_at, layout, grid, laws, programs, big):
     """Instructions first to last: grow sets by one axis each, depth first, on vectors of `total` states."""
-    axes, operators, depths, durations = programs.axis, programs.operator, programs.depth, programs.duration
+    axes, operators, depths, factors = programs.axis, programs.operator, programs.depth, programs.factor
+    block = grid.strides[grid.cut - 1]
     out = room.room
     innermost = grid.sizes.size - 1
     for i in range(first, last):
-        z, o, t = axes[i], operators[i], durations[i]
+        z, o, t = axes[i], operators[i], factors[i]
+        paid_at = programs.row[i] * block + best_at
         low, high = laws.reach[o, z, 0], laws.reach[o, z, 1]
         s, length = grid.strides[z], grid.sizes[z]
         out_at = layout.stack_at + depths[i] * layout.step
         given_at = source_at if depths[i] == 0 else out_at - layout.step
         if z == innermost:
-            serve_rows(room, out_at, best_at, t, given_at, length, total, low, high, laws, o)
+            serve_rows(room, out_at, best_at, paid_at, t, given_at, length, total, low, high, laws, o)
         else:
             begin = programs.low[i]
             size = programs.high[i] - begin
@@ -36,7 +38,8 @@ def _run(first, last, source_at, total, room, best_at, layout, grid, laws, progr
                 for x in range(low, high):
                     at = base + x * s
                     count, law_at = laws.counts[o, z, x], laws.at[o, z, x]
-                    serve(room, out_at + at, best_at + at, t, out, given_at + at, s, size, count, laws, law_at)
+                    to, best, paid = out_at + at, best_at + at, paid_at + at
+                    serve(room, to, best, paid, t, out, given_at + at, s, size, count, laws, law_at)
         if programs.keep[i]:
             for base in range(out_at, out_at + total, s * length):
                 for j in range(np.uint64(base), np.uint64(base + low * s)):
@@ -103,9 +106,9 @@ def _serve_outer(room, layout, grid, laws, nodes, programs, big):
             continue
         at = layout.node_at[node] + inside[max(2, nodes.last_axis[node] + 1)]
         from_j = np.uint64(at)
-        t = nodes.duration[node]
+        t, paid = nodes.factor[node], np.uint64(nodes.row[node] * block)
         for j in range(np.uint64(block)):
-            best[j] = min(best[j], t * rate[j] + out[from_j + j])
+            best[j] = min(best[j], t * rate[paid + j] + out[from_j + j])
         g = nodes.signature[node]
         first, last = programs.start[g, grid.cut, 0], programs.start[g, grid.cut, 1]
         _run(first, last, at, block, room, np.int64(0), layout, grid, laws, programs, big)
@@ -117,7 +120,8 @@ def _serve_inside(base, values, room, layout, grid, laws, alone, programs, big):
     best, rate, digits, sizes, strides = room.best, room.rate, room.digits, grid.sizes, grid.strides
     innermost = sizes.size - 1
     length = sizes[innermost]
-    n_operators = alone.duration.size
+    n_operators = alone.factor.size
+    block = strides[grid.cut - 1]
     for axis in range(grid.cut, innermost):
         digits[axis] = sizes[axis] - 1
     moved = grid.cut
@@ -132,7 +136,8 @@ def _serve_inside(base, values, room, layout, grid, laws, alone, programs, big):
                 c, law = laws.counts[o, axis, x], laws.at[o, axis, x]
                 if c == 0:
                     continue
-                serve(room, layout.head_at, start, alone.duration[o], values, base + start, size, size, c, laws, law)
+                t, paid_at = alone.factor[o], alone.row[o] * block + start
+                serve(room, layout.head_at, start, paid_at, t, values, base + start, size, size, c, laws, law)
                 g = alone.signature[o]
                 first, last = programs.start[g, axis + 1, 0], programs.start[g, axis + 1, 1]
                 _run(first, last, layout.head_at, size, room, start, layout, grid, laws, programs, big)
@@ -143,7 +148,7 @@ def _serve_inside(base, values, room, layout, grid, laws, alone, programs, big):
             for o in range(n_operators):
                 c, law = laws.counts[o, innermost, x], laws.at[o, innermost, x]
                 if c > 0:
-                    cost = alone.duration[o] * rate[place + x]
+                    cost = alone.factor[o] * rate[alone.row[o] * block + place + x]
                     for k in range(law, law + c):
                         cost += laws.p[k] * values[here + laws.shifts[k]]
                     found = min(found, cost)
@@ -160,8 +165,21 @@ def _serve_inside(base, values, room, layout, grid, laws, alone, programs, big):
         moved = axis
 
 
+@callee
+def _charge(rate, block, charges):
+    """Rows behind the plain rates: the least of duration times rate plus fee, over the charges of each row."""
+    for row in range(1, charges.start.size - 1):
+        first, last = charges.start[row], charges.start[row + 1]
+        at = np.uint64(row * block)
+        for i in range(first, last):
+            t, fee = charges.duration[i], charges.fee[i]
+            for j in range(np.uint64(block)):
+                paid = t * rate[j] + fee
+                rate[at + j] = paid if i == first else min(rate[at + j], paid)
+
+
 @kernel
-def sweep_cells(first_x0, first_x1, values, room, grid, nodes, layout, laws, rates, alone, programs):
+def sweep_cells(first_x0, first_x1, values, room, grid, nodes, layout, laws, rates, charges, alone, programs):
     """Values of all states of some cells (their two outermost digits); all greater cells are done."""
     digits, inside, sizes, strides, cut = room.digits, room.inside, grid.sizes, grid.strides, grid.cut
     big = rates.big
@@ -185,6 +203,7 @@ def sweep_cells(first_x0, first_x1, values, room, grid, nodes, layout, laws, rat
             for j in range(block):
                 room.rate[j] = outer + rates.inner[j]
                 room.best[j] = big
+            _charge(room.rate, block, charges)
             _serve_outer(room, layout, grid, laws, nodes, programs, big)
             _serve_inside(cell + inside[2], values, room, layout, grid, laws, alone, programs, big)
             axis = cut - 1

@@ -13,6 +13,7 @@ from fairlane.oracle.encoding.rounding import relative_error
 from fairlane.oracle.rational.aged_induction import AgedSweep, Key
 from fairlane.oracle.rational.plain import Sense
 from fairlane.oracle.sweeps.aged_sweep import AgedCosts
+from fairlane.reference.model.pricing import age_rate, charges_launches, launch_cost
 from fairlane.reference.model.state import FINISHED, ZERO, Action, State
 
 # exact values of this many states take about a minute
@@ -49,7 +50,8 @@ class AgedRoot(AgedSweep):
         prices = instance.objective
         self.time = float(prices.time_price / unit)
         self.rates = [[float(rate / unit) for rate in axis.rates] for axis in costs.packed.axes]
-        self.aged = [float(prices.age_price * request.weight / unit**2) for request in instance.requests]
+        self.aged = [float(age_rate(prices, request.weight) / unit**2) for request in instance.requests]
+        self.fees = [float(launch_cost(prices, graph)) for graph in instance.graphs]
 
     def tried(self, key: Key) -> Moves:
         """Actions that the bounds cannot exclude."""
@@ -68,10 +70,10 @@ class AgedRoot(AgedSweep):
         """As in the exact root without ages: twice the errors of the sweep and of one more sum of so many terms.
 
         A term has one rounded probability, one product and a sum for each term; the waiting passes through at most
-        2 r + 10 roundings.
+        2 r + 10 roundings, and one more where launches have fees.
         """
         if outcomes not in self._slacks:
-            own = relative_error(outcomes + 2 + 2 * len(self.rates) + 10)
+            own = relative_error(outcomes + 2 + 2 * len(self.rates) + 10 + charges_launches(self.instance))
             self._slacks[outcomes] = math.nextafter(float(2 * (self.costs.relative_error + own)), math.inf)
         return self._slacks[outcomes]
 
@@ -86,10 +88,10 @@ class AgedRoot(AgedSweep):
             if not local.finished and local.prompt == 0:
                 linear += self.aged[i] * ages[i]
                 square += self.aged[i]
-        return [self._cost(self.steps[action.graph], rate + linear, square, law) for action, _, law in moves]
+        return [self._cost(action.graph, rate + linear, square, law) for action, _, law in moves]
 
-    def _cost(self, t: int, rate: float, square: float, law: Sequence[tuple[fmpq, Key]]) -> float:
-        expected = 0.0
+    def _cost(self, graph: int, rate: float, square: float, law: Sequence[tuple[fmpq, Key]]) -> float:
+        t, expected = self.steps[graph], 0.0
         for p, (number, ages) in law:
             after = tuple(of[x] for of, x in zip(self.places, self.base.digits_of(number), strict=True))
             kept = tuple(
@@ -97,7 +99,7 @@ class AgedRoot(AgedSweep):
                 for i, (x, age) in enumerate(zip(after, ages, strict=True))
             )
             expected += int(p.p) / int(p.q) * self.costs.cost(self.costs.code_of(after, kept))
-        return t * rate + 0.5 * t * t * square + expected
+        return t * rate + 0.5 * t * t * square + self.fees[graph] + expected
 
     def bounds_at(self, state: State) -> tuple[float, float]:
         """Doubles that enclose the value of a state, whether or not it is known exactly."""

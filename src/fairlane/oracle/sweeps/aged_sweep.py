@@ -8,10 +8,11 @@ denominator, in which ages are whole numbers.
 Rounding. As in `rounding`, by what a term passes through in one step: at most w^B sums, a coefficient and a product
 for each of B served requests, and the product with the later cost; the step's own cost t (rate + sum a_i A_i) +
 t²/2 sum a_i passes through at most 2 r + 10 (rounded rates, age prices and unit, products with whole numbers below
-2^53, sums).
+2^53, sums), and one more where launches have fees.
 
 A longer graph with the same lanes has the same outcomes, later: every later cost grows with every age, so for the least
-cost only the fastest graph of each set of lanes is an action, for the greatest only the slowest.
+cost only the fastest graph of each set of lanes is an action, for the greatest only the slowest. Where launches have
+fees all of them are.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from fairlane.oracle.refusal import met, table_beyond
 from fairlane.oracle.sweeps.class_tables import laws_of
 from fairlane.reference.errors import Unsupported
 from fairlane.reference.model.instance import Instance
-from fairlane.reference.model.pricing import charges_launches
+from fairlane.reference.model.pricing import age_rate, charges_launches, launch_cost
 from fairlane.reference.model.state import initial_state
 
 FIRST_CAPACITY = 1 << 17
@@ -98,8 +99,6 @@ def pack_aged(instance: Instance) -> Packed:
     Unsupported
         Graphs that put several prompts together.
     """
-    if charges_launches(instance):
-        raise Unsupported("the compiled sweep has no launches that cost energy")
     if lanes_couple(instance):
         raise Unsupported("the compiled sweep takes one prompt a graph")
     axes = [replace(axis, requests=(i,)) for axis in merged_axes(instance) for i in axis.requests]
@@ -115,32 +114,41 @@ def pack_aged(instance: Instance) -> Packed:
 def aged_step_roundings(packed: Packed) -> int:
     """Roundings that a term of one step can pass through; see the module docstring."""
     served, requests = most_served(packed), len(packed.axes)
-    return int(most_outcomes(packed) ** served + 2 * served + 1 + 2 * requests + 10)
+    waiting = 2 * requests + 10 + charges_launches(packed.instance)
+    return int(most_outcomes(packed) ** served + 2 * served + 1 + waiting)
 
 
-def _actions_of(packed: Packed, unit: int) -> AgedActions:
+def _actions_of(packed: Packed, unit: int, *, worst: bool) -> AgedActions:
     widths = [op.width for op in packed.operators if op.width]
     capacities = [op.capacity for op in packed.operators if op.capacity]
     graphs = packed.instance.graphs.graphs
     most = max((g.decode_capacity for g in graphs), default=0)
     start = np.zeros((len(capacities) + 1, len(widths) + 1, most + 2), dtype=np.int64)
-    durations: list[int] = []
+    # of graphs of one duration the cheapest launch, or the dearest where the greatest cost is sought
+    options: list[tuple[int, Fraction]] = []
     for c, capacity in enumerate((0, *capacities)):
         for w, width in enumerate((0, *widths)):
             for k in range(most + 1):
-                start[c, w, k] = len(durations)
+                start[c, w, k] = len(options)
                 if (w == 0) != (k == 0) or (c == 0 and w == 0):
                     continue
-                durations += sorted(
-                    {
-                        int(g.duration_ms * unit)
-                        for g in graphs
-                        if (not c or g.prefill_capacity == capacity)
-                        and (not w or (g.decode_capacity >= k and g.width == width))
-                    }
-                )
-            start[c, w, most + 1] = len(durations)
-    return AgedActions(len(widths), len(capacities), start, np.array(durations, dtype=np.int64))
+                fees: dict[int, Fraction] = {}
+                for g in graphs:
+                    if (c and g.prefill_capacity != capacity) or (w and (g.decode_capacity < k or g.width != width)):
+                        continue
+                    duration, fee = int(g.duration_ms * unit), launch_cost(packed.instance.objective, g)
+                    known = fees.setdefault(duration, fee)
+                    fees[duration] = max(known, fee) if worst else min(known, fee)
+                options += sorted(fees.items())
+            start[c, w, most + 1] = len(options)
+    return AgedActions(
+        n_widths=len(widths),
+        n_capacities=len(capacities),
+        start=start,
+        durations=np.array([duration for duration, _ in options], dtype=np.int64),
+        fees=np.array([float(fee) for _, fee in options]),
+        charged=charges_launches(packed.instance),
+    )
 
 
 def sweep_aged(
@@ -192,7 +200,7 @@ def sweep_aged(
     if prod(sizes) >= 2**62:
         raise Unsupported("states with their ages have numbers beyond 64 bits")
     strides = tuple(prod(sizes[a + 1 :]) for a in range(len(sizes)))
-    laws, actions = laws_of(packed), _actions_of(packed, unit)
+    laws, actions = laws_of(packed), _actions_of(packed, unit, worst=worst)
     error = relative_error(depth(packed) * aged_step_roundings(packed))
     prices = _prices_of(packed, unit)
     _check_range(packed, unit, ages)
@@ -305,7 +313,7 @@ def _prices_of(packed: Packed, unit: int) -> AgedPrices:
 
 def _age_prices(packed: Packed, unit: int) -> list[Fraction]:
     """Prices a squared unit of age, by request."""
-    return [packed.instance.objective.age_price * r.weight / unit**2 for r in packed.instance.requests]
+    return [age_rate(packed.instance.objective, r.weight) / unit**2 for r in packed.instance.requests]
 
 
 def _check_range(packed: Packed, unit: int, ages: int) -> None:
@@ -321,6 +329,11 @@ def _check_range(packed: Packed, unit: int, ages: int) -> None:
     chance = min(p for axis in packed.axes for chain in axis.laws for law in chain for _, p in law)
     least = min(priced, default=Fraction(1)) * chance ** (most_served(packed) + 1) / 2
     most = max(priced, default=Fraction(1)) * ages**2 * (len(packed.axes) + 1) * depth(packed)
+    fees = [fee for g in packed.instance.graphs if (fee := launch_cost(packed.instance.objective, g))]
+    if fees:
+        # one may be paid in the last of all steps alone
+        least = min(least, min(fees) * chance ** (most_served(packed) * depth(packed)))
+        most += max(fees) * depth(packed)
     if most > RANGE[8] or least < 1 / RANGE[8] or ages**2 >= 2**53:
         raise Unsupported("costs or ages leave the range of floating-point numbers")
 

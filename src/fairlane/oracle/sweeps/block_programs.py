@@ -1,7 +1,7 @@
 """What the block kernel executes: legal sets outside the block, and the instructions that grow them inside it.
 
-Sets are nodes of a trie over axes. Any part of a legal set is legal, so every node is an action, whose duration is
-that of the fastest graph that holds it (the slowest where the greatest cost is sought).
+Sets are nodes of a trie over axes. Any part of a legal set is legal, so every node is an action, in the graph that
+serves it at the least cost (the greatest where that is sought).
 """
 
 from __future__ import annotations
@@ -78,9 +78,10 @@ def build_plan(grid: GridAxes, rules: Rules, *, block_states: int) -> Plan:
     nodes = _build_nodes(grid, rules, cut, number)
     first = [rules.joined(EMPTY, o) for o in range(grid.n_operators)]
     own = [number(s) if s is not None else 0 for s in first]
-    own_t = [0.0 if s is None else rules.duration(s) for s in first]
+    own_t = [0.0 if s is None else rules.factor(s) for s in first]
+    own_row = [0 if s is None else rules.row(s) for s in first]
     programs, depths = _build_programs(grid, rules, cut, signatures)
-    alone = Alone(duration=np.array(own_t), signature=_ints(own))
+    alone = Alone(factor=np.array(own_t), row=_ints(own_row), signature=_ints(own))
     return Plan(cut=cut, nodes=nodes, programs=programs, depths=depths, alone=alone)
 
 
@@ -104,7 +105,8 @@ def _build_nodes(grid: GridAxes, rules: Rules, cut: int, number: Callable[[Signa
         last_axis=_ints([r[1] for r in rows]),
         operator=_ints([r[2] for r in rows]),
         signature=_ints([number(r[3]) for r in rows]),
-        duration=np.array([rules.duration(r[3]) for r in rows]),
+        factor=np.array([rules.factor(r[3]) for r in rows]),
+        row=_ints([rules.row(r[3]) for r in rows]),
         start=np.searchsorted(_ints([r[1] for r in rows]), np.arange(len(grid.sizes) + 1)).astype(np.int64),
     )
 
@@ -127,7 +129,7 @@ def _build_programs(grid: GridAxes, rules: Rules, cut: int, signatures: dict[Sig
                 if below == axis + 1:
                     low, high = (place * grid.strides[below] for place in grid.served(operator, below))
                 at = len(rows)
-                rows.append([axis, o, depth, rules.duration(joined), low, high, 0])
+                rows.append([axis, o, depth, rules.factor(joined), low, high, 0, rules.row(joined)])
                 depths = max(depths, depth + 1)
                 if len(rows) > MAX_SETS:
                     raise TooLarge(
@@ -144,17 +146,18 @@ def _build_programs(grid: GridAxes, rules: Rules, cut: int, signatures: dict[Sig
             begun = len(rows)
             grow(signature, axis, n, -1, -1, 0)
             start[g, axis] = begun, len(rows)
-    table = np.array(rows).reshape(-1, 7)
-    column = [table[:, k].astype(np.int64) for k in range(7)]
+    table = np.array(rows).reshape(-1, 8)
+    column = [table[:, k].astype(np.int64) for k in range(8)]
     programs = Programs(
         start=start,
         axis=column[0],
         operator=column[1],
         depth=column[2],
-        duration=np.ascontiguousarray(table[:, 3]),
+        factor=np.ascontiguousarray(table[:, 3]),
         low=column[4],
         high=column[5],
         keep=column[6],
+        row=column[7],
     )
     return programs, depths
 

@@ -10,12 +10,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from fairlane.oracle.encoding.packing import Floats, Ints, Packed
 from fairlane.oracle.encoding.signatures import Rules
-from fairlane.oracle.kernels.arguments import BlockRates, BlockRoom, Grid, GridLaws, Layout, Reals
+from fairlane.oracle.kernels.arguments import BlockRates, BlockRoom, Charges, Grid, GridLaws, Layout, Reals
 from fairlane.oracle.sweeps.block_programs import GridAxes, Plan, build_plan
 
 # three levels of vectors of this many doubles stay in a core's second cache
@@ -49,9 +50,12 @@ def room_of(axes: GridAxes, plan: Plan) -> Room:
 def bytes_of_blocks(packed: Packed, threads: int, itemsize: int) -> int:
     """Memory of a sweep: values, and each thread's room."""
     grid = GridAxes(packed.axes, packed.operators)
-    plan = build_plan(grid, Rules(packed.instance, packed.operators, worst=False), block_states=BLOCK_STATES)
+    rules = Rules(packed.instance, packed.operators, worst=False)
+    plan = build_plan(grid, rules, block_states=BLOCK_STATES)
     room = room_of(grid, plan)
-    return itemsize * (packed.n_states + threads * (room.size + 2 * room.layout.step))
+    # best costs, and every row of rates
+    rows = 1 + len(rules.rows)
+    return itemsize * (packed.n_states + threads * (room.size + rows * room.layout.step))
 
 
 def grid_laws(grid: GridAxes) -> GridLaws:
@@ -100,6 +104,17 @@ def grid_laws(grid: GridAxes) -> GridLaws:
     )
 
 
+def charges_of(rules: Rules, kind: np.dtype[Any]) -> Charges:
+    """The charges of every row, signed."""
+    sign = -1.0 if rules.worst else 1.0
+    flat = [charge for row in rules.rows for charge in row]
+    return Charges(
+        start=np.cumsum([0, *(len(row) for row in rules.rows)]).astype(np.int64),
+        duration=np.array([sign * float(charge.duration_ms) for charge in flat], dtype=kind),
+        fee=np.array([sign * float(charge.fee) for charge in flat], dtype=kind),
+    )
+
+
 def sweep_blocks(
     packed: Packed,
     *,
@@ -135,7 +150,8 @@ def sweep_blocks(
     from fairlane.oracle.kernels.blocks import sweep_cells
 
     axes = GridAxes(packed.axes, packed.operators)
-    plan = build_plan(axes, Rules(packed.instance, packed.operators, worst=worst), block_states=block_states)
+    rules = Rules(packed.instance, packed.operators, worst=worst)
+    plan = build_plan(axes, rules, block_states=block_states)
     room = room_of(axes, plan)
     kind = np.dtype(np.float64 if itemsize == 8 else np.float32)
     n, cut = len(axes.axes), plan.cut
@@ -150,7 +166,7 @@ def sweep_blocks(
     laws = grid_laws(axes)
     fixed = (
         Grid(_ints(list(axes.sizes)), _ints(list(axes.strides)), cut),
-        plan.nodes._replace(duration=plan.nodes.duration.astype(kind)),
+        plan.nodes._replace(factor=plan.nodes.factor.astype(kind)),
         room.layout,
         laws._replace(p=laws.p.astype(kind), dia=laws.dia.astype(kind)),
         BlockRates(
@@ -159,8 +175,9 @@ def sweep_blocks(
             time=kind.type(float(packed.instance.objective.time_price)),
             big=kind.type(BIG[itemsize]),
         ),
-        plan.alone._replace(duration=plan.alone.duration.astype(kind)),
-        plan.programs._replace(duration=plan.programs.duration.astype(kind)),
+        charges_of(rules, kind),
+        plan.alone._replace(factor=plan.alone.factor.astype(kind)),
+        plan.programs._replace(factor=plan.programs.factor.astype(kind)),
     )
     spare = [
         BlockRoom(
@@ -169,7 +186,7 @@ def sweep_blocks(
             digits=np.zeros(n, dtype=np.int64),
             inside=np.zeros(n + 1, dtype=np.int64),
             best=np.zeros(block, dtype=kind),
-            rate=np.zeros(block, dtype=kind),
+            rate=np.zeros(block * len(rules.rows), dtype=kind),
         )
         for _ in range(threads)
     ]
