@@ -8,7 +8,7 @@ WORKERS ?= 2
 STAMP := $(VENV)/.installed
 STAMP_DEV := $(VENV)/.installed-dev
 
-.PHONY: verify test test-full lint types imports notes docs bench update-constraints clean
+.PHONY: verify test test-full lint types imports notes gallery docs bench update-constraints clean
 
 verify: $(STAMP)
 	$(BIN)/fairlane verify
@@ -33,6 +33,9 @@ imports: $(STAMP_DEV)
 
 notes: $(STAMP_DEV)
 	$(BIN)/fairlane notes check docs/notes
+
+gallery: $(STAMP_DEV)
+	$(BIN)/python docs/gallery/build.py
 
 docs: $(STAMP_DEV)
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html

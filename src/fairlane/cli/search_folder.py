@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from fairlane.cli.journal import program_of
-from fairlane.cli.search_report import write_search_report
+from fairlane.cli.search_report import emitted_test, write_search_report
 from fairlane.cli.workers import version
 from fairlane.reference.atomic_write import write_text
 from fairlane.reference.errors import DataError, InvalidInstance
@@ -21,7 +21,6 @@ from fairlane.reference.exact import decimal_of, show
 from fairlane.reference.model.codec import dump_instance, instance_from_json, instance_to_json, parse_json
 from fairlane.search.answer import bound_sentence, witness_sentence
 from fairlane.search.case import Aim
-from fairlane.search.emit_test import pytest_text
 from fairlane.search.enumeration import Found, PieceResult, merge
 from fairlane.search.explore import failure_text
 from fairlane.search.failure import PolicyFailure
@@ -85,7 +84,7 @@ class SearchFolder:
         witness = report.counterexample
         if witness is not None:
             dump_instance(witness.instance, self.path / "instance.json")
-            write_text(pytest_text(witness, policy=self._policy), self.path / "test_counterexample.py")
+            write_text(emitted_test(report, witness, self._policy), self.path / "test_counterexample.py")
             write_search_report(report, self._space, self._policy, self.path / "report.html")
         elif report.failure is not None and report.failure.instance is not None:
             dump_instance(report.failure.instance, self.path / "instance.json")

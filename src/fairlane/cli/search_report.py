@@ -45,6 +45,12 @@ def timelines(witness: Counterexample, policy: Policy) -> str:
     )
 
 
+def emitted_test(report: Report, witness: Counterexample, policy: str) -> str:
+    """The test of a witness, with the predicate where that has a name."""
+    predicate = report.aim.predicate
+    return pytest_text(witness, policy=policy, predicate=predicate if isinstance(predicate, str) else None)
+
+
 def write_search_report(report: Report, space: Space, policy: str, path: Path) -> None:
     """Write the report of a search with a witness as one self-contained page."""
     witness = report.counterexample
@@ -61,7 +67,7 @@ def write_search_report(report: Report, space: Space, policy: str, path: Path) -
     if witness.regions:
         rows = "".join(f"<li>{escape(region.sentence())}</li>" for region in witness.regions)
         body.append(f"<h2>How far it reaches</h2><ul>{rows}</ul>")
-    body.append(f"<h2>The test</h2><pre>{escape(pytest_text(witness, policy=policy))}</pre>")
+    body.append(f"<h2>The test</h2><pre>{escape(emitted_test(report, witness, policy))}</pre>")
     write_text(
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

@@ -45,7 +45,8 @@ def bound_sentence(report: Report, space: Space) -> str:
             where = f"what was looked at of {where}"
         else:
             n, t, g = report.complete
-            where = f"what was looked at of {where}, which is all of it up to {n} requests, {t} tokens and {g} graphs"
+            up_to = f"{_count(n, 'request')}, {_count(t, 'token')} and {_count(g, 'graph')}"
+            where = f"what was looked at of {where}, which is all of it up to {up_to}"
     if report.aim.predicate is not None:
         holds = "no instance of it does what was asked for" if report.counterexample is None else "a witness was found"
         return f"Of {where}: {holds}; {looked}{', exhaustive' if report.exhaustive else ''}."

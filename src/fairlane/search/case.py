@@ -33,11 +33,19 @@ class Case:
         The instance.
     policy : Policy
         The policy.
+    gap : Fraction or None
+        Optimum minus value, where it is known already.
     """
 
-    def __init__(self, instance: Instance, policy: Policy) -> None:
+    def __init__(self, instance: Instance, policy: Policy, *, gap: Fraction | None = None) -> None:
         self.instance = instance
         self.policy = policy
+        self._gap = gap
+
+    @property
+    def gap(self) -> Fraction:
+        """Optimum minus value, exact; the search knows it before it asks a predicate."""
+        return self.evaluation.gap if self._gap is None else self._gap
 
     @cached_property
     def solution(self) -> Solution:

@@ -14,7 +14,7 @@ from fairlane.reference.model.state import Action
 from fairlane.search.result import Counterexample
 
 
-def pytest_text(witness: Counterexample, *, policy: str | None) -> str:
+def pytest_text(witness: Counterexample, *, policy: str | None, predicate: str | None = None) -> str:
     """The text of ``test_counterexample.py``.
 
     Parameters
@@ -24,6 +24,8 @@ def pytest_text(witness: Counterexample, *, policy: str | None) -> str:
     policy : str or None
         How the test loads the policy: a built-in name or ``module:attribute``; None where it has no such name, and the
         test asks for one.
+    predicate : str or None
+        ``module:attribute`` of what was searched for, where it was not a gap.
     """
     name = policy if policy is not None else "my_module:my_policy"
     loss = witness.evaluation.first_loss
@@ -31,15 +33,17 @@ def pytest_text(witness: Counterexample, *, policy: str | None) -> str:
         *fill(f'"""{witness.explanation}', 100).splitlines(),
         "",
         f"Found by `fairlane search --policy {name}`, status {witness.status}. Every value is exact.",
-        'When the policy is mended, the second test fails: its value is the optimum then."""',
+        'When the policy is mended, the test of its value fails."""',
         "",
         "from fractions import Fraction",
         "",
         "from fairlane.oracle import evaluate, solve",
         "from fairlane.policies import load_policy",
         "from fairlane.reference import Graph, Instance, Objective, Request",
+        *(["from fairlane.search import Aim, Case"] if predicate is not None else []),
         "",
         f'POLICY = "{name}"',
+        *([f'PREDICATE = "{predicate}"'] if predicate is not None else []),
         "INSTANCE = " + _instance(witness.instance),
         "",
         "",
@@ -47,7 +51,7 @@ def pytest_text(witness: Counterexample, *, policy: str | None) -> str:
         f"    assert solve(INSTANCE).value == {_fraction(witness.optimum)}",
         "",
         "",
-        "def test_policy_loses() -> None:",
+        f"def test_{'policy_loses' if loss is not None else 'value_of_the_policy'}() -> None:",
         "    found = evaluate(INSTANCE, load_policy(POLICY))",
         f"    assert found.value == {_fraction(witness.value)}",
         f"    assert found.gap == {_fraction(witness.gap)}",
@@ -60,6 +64,13 @@ def pytest_text(witness: Counterexample, *, policy: str | None) -> str:
             "    # (graph, prefill requests, decode requests), by place",
             f"    assert tuple(loss.action) == {_action(loss.action)}  # what the policy does",
             f"    assert tuple(loss.better) == {_action(loss.better)}  # what is right",
+        ]
+    if predicate is not None:
+        lines += [
+            "",
+            "",
+            "def test_what_was_searched_for() -> None:",
+            "    assert Aim(predicate=PREDICATE).holds(Case(INSTANCE, load_policy(POLICY)))",
         ]
     return "\n".join(lines) + "\n"
 

@@ -38,10 +38,10 @@ def explanation(instance: Instance, policy: str, evaluation: Evaluation) -> str:
     loss = evaluation.first_loss
     if loss is None:
         return f"{policy} is optimal here: its value and the optimum are {show(evaluation.value)}."
-    chance = "" if loss.probability == 1 else f", which it reaches with probability {show(loss.probability)},"
+    chance = "" if loss.probability == 1 else f" and with probability {show(loss.probability)}"
     whole = "all" if -loss.contribution == evaluation.gap else "part"
     return (
-        f"In decision {loss.decisions_before + 1}, at {show(loss.now_ms)} ms,{chance} {policy} runs "
+        f"In decision {loss.decisions_before + 1}, at {show(loss.now_ms)} ms{chance}, {policy} runs "
         f"{lanes_text(instance, loss.action)} where {lanes_text(instance, loss.better)} is better: this gives away "
         f"{show(-loss.advantage)}, {whole} of its gap of {show(evaluation.gap)} "
         f"(value {show(evaluation.value)}, optimum {show(evaluation.optimum)})."

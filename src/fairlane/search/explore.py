@@ -273,7 +273,7 @@ def _holds(task: Task, instance: Instance) -> bool:
     """Whether an instance is a witness."""
     gap, optimum = _measured(task, instance)
     if task.aim.predicate is not None:
-        return task.aim.asks(Case(instance, task.guard().policy))
+        return task.aim.asks(Case(instance, task.guard().policy, gap=gap))
     measured = task.aim.gap_of(gap, optimum)
     return measured is not None and measured > task.aim.exceeds
 

@@ -51,10 +51,16 @@ class Region:
         if not self.high.sharp:
             further.append("above")
         beyond = f", and perhaps {' and '.join(further)} it" if further else ""
-        return (
-            f"It stays one for {self.number.label} in {opening}{show(self.low.value)}, {show(self.high.value)}{closing}"
-            f"{beyond} ({self.tried} values tried)."
-        )
+        values = "1 value" if self.tried == 1 else f"{self.tried} values"
+        where = f"in {opening}{_brief(self.low.value)}, {_brief(self.high.value)}{closing}"
+        if self.low.value == self.high.value:
+            where = f"equal to {_brief(self.low.value)} alone"
+        return f"It stays one for {self.number.label} {where}{beyond} ({values} tried)."
+
+
+def _brief(value: Fraction) -> str:
+    """A rational, or where it is long a decimal near it: the end was then not met exactly anyway."""
+    return show(value) if len(show(value)) <= 9 else f"about {float(value):.6g}"
 
 
 def regions(instance: Instance, holds: Callable[[Instance], bool]) -> tuple[Region, ...]:

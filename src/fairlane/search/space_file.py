@@ -180,9 +180,10 @@ def space_sentence(space: Space) -> str:
     """What a space holds, in words for a report."""
     spans = sorted({g.duration_ms for g in space.graphs})
     tokens = max(space.tokens(space.n_requests[-1]))
+    lasting = f"of {spans[0]} ms" if len(spans) == 1 else f"from {spans[0]} to {spans[-1]} ms"
     return (
         f"{_range(space.n_requests, 'request')}, at most {tokens} tokens, {_range(space.n_graphs, 'graph')} of "
-        f"{len(space.graphs)} with durations from {spans[0]} to {spans[-1]} ms, "
+        f"{len(space.graphs)} with durations {lasting}, "
         f"{len(space.objectives)} objective{'s' if len(space.objectives) > 1 else ''}"
     )
 
