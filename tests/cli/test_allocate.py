@@ -126,3 +126,32 @@ def test_a_missing_file_is_bad_input(tmp_path: Path) -> None:
     result = _run("nothing.json", cwd=tmp_path)
     assert result.returncode == 2
     assert "does not exist" in result.stderr
+
+
+@pytest.mark.parametrize("problem", [STREAMS, ACTIONS], ids=["graphs", "actions"])
+def test_a_weight_where_a_fairness_weight_is_meant_is_refused_with_that_hint(
+    problem: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    requests = [{**row, "weight": 3} for row in problem["requests"]]
+    file = tmp_path / _write(tmp_path, problem | {"requests": requests})
+    assert run(["allocate", str(file)]) == 2
+    shown = capsys.readouterr().err
+    assert "requests[0] has the field 'weight'" in shown
+    assert "need fairness_weight" in shown
+
+
+def test_an_instance_is_allocated_by_its_graphs_and_requests(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # two decode rows of one token in 4 ms, shared equally by three streams: 2 / (3 * 4) tokens a ms each
+    instance = {
+        "graphs": [{"name": "d2", "duration_ms": 4, "decode_capacity": 2}],
+        "requests": [{"id": f"r{i}", "prompt": 0, "limit": 9, "weight": 1 + i} for i in range(3)],
+        "objective": {"decode_value": 16},
+    }
+    file = tmp_path / _write(tmp_path, instance)
+    assert run(["allocate", str(file), "--json"]) == 0
+    shown = capsys.readouterr()
+    assert list(json.loads(shown.out)["rates"].values()) == pytest.approx([1 / 6] * 3, rel=1e-6)
+    assert "the objective of the instance is not used" in shown.err
+    assert "weights of requests are not used (r1, r2)" in shown.err

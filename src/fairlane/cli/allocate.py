@@ -40,11 +40,14 @@ def command(
     The problem is JSON: "requests" of "id", "token_value" (0) and "fairness_weight" (1), and either "actions" of "name"
     and "rates" (tokens per ms by request id) or "graphs" of "name", "duration_ms", "decode_capacity", "width",
     "prefill_capacity". Beside graphs a request with "prompt" > 0 prefills, and another decodes with its "acceptance".
+    An instance file will do: its graphs and requests are taken, its objective is not.
     """
     from fairlane.reference.allocation import ToleranceTooSmall, fair_allocation, fair_allocation_graphs
     from fairlane.reference.allocation.problem_file import load_allocation_problem
 
     loaded = load_allocation_problem(problem)
+    for note in loaded.notes:
+        typer.echo(f"fairlane: note: {problem}: {note}", err=True)
     found: Allocation
     try:
         if loaded.catalog is not None:

@@ -1,4 +1,8 @@
-"""Reading the problem files of ``fairlane allocate``: requests with either explicit actions or graphs."""
+"""Reading the problem files of ``fairlane allocate``: requests with either explicit actions or graphs.
+
+An instance file is read as well, for its graphs and requests: its objective prices waiting and says nothing of fair
+shares, so every request has token value 0 and fairness weight 1.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +12,28 @@ from fractions import Fraction
 from fairlane.reference.atomic_write import PathLike
 from fairlane.reference.errors import InvalidInstance
 from fairlane.reference.exact import JsonNumber, as_fraction, as_integer, found, show
-from fairlane.reference.model.codec import SCHEMA, catalog_from_json, need_list, need_object, read_json
+from fairlane.reference.model.codec import (
+    SCHEMA,
+    catalog_from_json,
+    instance_from_json,
+    need_list,
+    need_object,
+    read_json,
+)
 from fairlane.reference.model.graph import Catalog
+from fairlane.reference.model.instance import Instance
 from fairlane.reference.model.request import Request
 
 REQUEST_FIELDS = (
     "id", "token_value", "fairness_weight", "prompt", "limit", "acceptance", "generated", "arrival_ms", "output_length",
-    "length_prior", "weight",
+    "length_prior",
 )  # fmt: skip
 ACTION_FIELDS = ("name", "rates")
 PROBLEM_FIELDS = ("requests", "actions", "graphs", "schema", "name", "description", "source")
+WEIGHT_HINT = (
+    "the weight of an instance's request prices its waiting, and nothing waits here; need fairness_weight, "
+    "by which its share counts"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +54,8 @@ class AllocationProblem:
         The graphs.
     requests : tuple of Request
         The requests of a graph problem; empty for explicit actions.
+    notes : tuple of str
+        What the file says and an allocation does not use.
     """
 
     ids: tuple[str, ...]
@@ -47,6 +65,7 @@ class AllocationProblem:
     rates: tuple[tuple[Fraction, ...], ...]
     catalog: Catalog | None
     requests: tuple[Request, ...]
+    notes: tuple[str, ...] = ()
 
 
 def load_allocation_problem(path: PathLike) -> AllocationProblem:
@@ -74,6 +93,8 @@ def allocation_problem_from_json(value: object) -> AllocationProblem:
     InvalidInstance
         As in `load_allocation_problem`.
     """
+    if isinstance(value, dict) and "objective" in value:
+        return _of_instance(instance_from_json(value))
     top = need_object(value, "problem", fields=PROBLEM_FIELDS, required=("requests",))
     if ("actions" in top) == ("graphs" in top):
         both = "both" if "actions" in top else "neither"
@@ -83,6 +104,9 @@ def allocation_problem_from_json(value: object) -> AllocationProblem:
             raise InvalidInstance(f"{key} is {found(top[key])}; need a string")
     if "schema" in top and top["schema"] != JsonNumber(str(SCHEMA)):
         raise InvalidInstance(f"schema is {found(top['schema'])}; need {SCHEMA}")
+    for i, row in enumerate(need_list(top["requests"], "requests")):
+        if isinstance(row, dict) and "weight" in row:
+            raise InvalidInstance(f"requests[{i}] has the field 'weight'; {WEIGHT_HINT}")
     rows = [
         need_object(row, f"requests[{i}]", fields=REQUEST_FIELDS, required=("id",))
         for i, row in enumerate(need_list(top["requests"], "requests"))
@@ -125,6 +149,25 @@ def allocation_problem_from_json(value: object) -> AllocationProblem:
         rates=rates,
         catalog=catalog,
         requests=requests,
+    )
+
+
+def _of_instance(instance: Instance) -> AllocationProblem:
+    """Its graphs and requests, every request with token value 0 and fairness weight 1."""
+    notes = ["the objective of the instance is not used: token value 0 and fairness weight 1 for every request"]
+    weighted = [request.id for request in instance.requests if request.weight != 1]
+    if weighted:
+        notes.append(f"weights of requests are not used ({', '.join(weighted[:8])}): {WEIGHT_HINT}")
+    n = len(instance.requests)
+    return AllocationProblem(
+        ids=tuple(request.id for request in instance.requests),
+        token_values=(Fraction(0),) * n,
+        fairness_weights=(Fraction(1),) * n,
+        action_names=(),
+        rates=(),
+        catalog=instance.graphs,
+        requests=instance.requests,
+        notes=tuple(notes),
     )
 
 
