@@ -8,10 +8,10 @@ from fractions import Fraction
 import pytest
 
 from fairlane.oracle import evaluate, solve_plain
-from fairlane.oracle.rational.backward_induction import fraction
 from fairlane.policies import load_policy, names
 from fairlane.reference import Decision, Instance, View
 from fairlane.reference.model.policy import Choice, as_policy
+from fairlane.reference.rationals import to_fraction
 from fairlane.search.failure import Guard
 from fairlane.search.shared_costs import SharedCosts
 from fairlane.search.space import IDS, renamed
@@ -61,5 +61,5 @@ def test_gap_and_optimum_are_those_of_one_episode_alone(name: str, age: bool) ->
         for instance in group:
             solution = solve_plain(instance)
             alone = evaluate(instance, policy, solution=solution)
-            assert fraction(shared.optimum(instance.requests)) == solution.value
-            assert fraction(shared.gap(instance.requests)) == alone.gap
+            assert to_fraction(shared.optimum(instance.requests)) == solution.value
+            assert to_fraction(shared.gap(instance.requests)) == alone.gap

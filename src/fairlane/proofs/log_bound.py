@@ -18,6 +18,7 @@ import sympy
 
 from fairlane.proofs.evidence import Evidence, proof_from
 from fairlane.proofs.obligations import check_all, check_zero, forall, settle
+from fairlane.reference.rationals import to_fmpq
 
 
 def prove(*, bound: str = "t - 1", slope: str = "1 - 1/t") -> Sequence[Evidence]:
@@ -46,9 +47,7 @@ def prove(*, bound: str = "t - 1", slope: str = "1 - 1/t") -> Sequence[Evidence]
 
 
 def _strictly_below(at: Fraction) -> bool:
-    return bool(
-        flint.arb(flint.fmpq(at.numerator, at.denominator)).log() < flint.fmpq(at.numerator, at.denominator) - 1
-    )
+    return bool(flint.arb(to_fmpq(at)).log() < to_fmpq(at) - 1)
 
 
 PROOF = proof_from(

@@ -14,13 +14,13 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
-from fairlane.oracle.rational.backward_induction import fraction, rational
 from fairlane.policies import load_policy
 from fairlane.reference.errors import PolicyError
 from fairlane.reference.model.graph import Catalog
 from fairlane.reference.model.instance import Instance, why_unservable
 from fairlane.reference.model.policy import as_policy
 from fairlane.reference.model.request import Request
+from fairlane.reference.rationals import to_fmpq, to_fraction
 from fairlane.search.case import Aim, Case, Measure
 from fairlane.search.failure import Guard, PolicyBroke, PolicyFailure
 from fairlane.search.shared_costs import SharedCosts
@@ -219,8 +219,8 @@ class _Best:
     def __init__(self, aim: Aim) -> None:
         self._aim = aim
         self._relative = aim.measure is Measure.RELATIVE
-        self._exceeds = rational(aim.exceeds)
-        self._most = rational(Fraction(0))
+        self._exceeds = to_fmpq(aim.exceeds)
+        self._most = to_fmpq(Fraction(0))
         self._instances = 0
         self._unmeasured = 0
         self._smallest: tuple[Weight, Found] | None = None
@@ -257,7 +257,7 @@ class _Best:
     ) -> tuple[Weight, Found]:
         """The smaller one of what is known and this instance; sizes are compared in full only where weights tie."""
         gap, optimum = costs.gap(requests), costs.optimum(requests)
-        found = Found(instance=_instance(costs, requests), gap=fraction(gap), optimum=fraction(optimum))
+        found = Found(instance=_instance(costs, requests), gap=to_fraction(gap), optimum=to_fraction(optimum))
         if known is not None and known[0] == weight and known[1].size < found.size:
             return known
         return weight, found

@@ -9,9 +9,9 @@ from fractions import Fraction
 from functools import partial
 
 from fairlane.oracle.batch.in_order import in_order
-from fairlane.oracle.rational.backward_induction import fraction
 from fairlane.reference.errors import PolicyError
 from fairlane.reference.model.instance import Instance
+from fairlane.reference.rationals import to_fraction
 from fairlane.search.case import Aim, Case
 from fairlane.search.enumeration import Found, Piece, PieceResult, Task, block_pieces, merge, work, work_packed
 from fairlane.search.explain import explanation
@@ -266,7 +266,7 @@ def _measured(task: Task, instance: Instance) -> tuple[Fraction, Fraction]:
             least, mine = costs.least(instance.requests), costs.policy(instance.requests)
         except PolicyBroke as broke:
             raise PolicyBroke(broke.on(instance)) from None
-    return mine - least, fraction(costs.optimum(instance.requests))
+    return mine - least, to_fraction(costs.optimum(instance.requests))
 
 
 def _holds(task: Task, instance: Instance) -> bool:

@@ -19,7 +19,6 @@ from typing import NamedTuple
 
 from flint import fmpq
 
-from fairlane.oracle.rational.backward_induction import fraction, rational
 from fairlane.reference.errors import TooLarge
 from fairlane.reference.model.graph import Catalog, Graph
 from fairlane.reference.model.objective import Objective
@@ -35,6 +34,7 @@ from fairlane.reference.model.policy import (
 )
 from fairlane.reference.model.request import LengthPrior, Request
 from fairlane.reference.model.yields import row_outcomes
+from fairlane.reference.rationals import to_fmpq, to_fraction
 from fairlane.search.failure import Guard
 
 # an episode of more tokens would recurse deeper than Python does
@@ -97,10 +97,10 @@ class SharedCosts:
         self._keeps_clock = Sees.NOW in sees or Sees.SERVICE_TIMES in sees
         self._keeps_times = Sees.SERVICE_TIMES in sees
         self._remembers = not isinstance(guard.policy, FunctionPolicy)
-        self._durations = [rational(g.duration_ms) for g in catalog.graphs]
+        self._durations = [to_fmpq(g.duration_ms) for g in catalog.graphs]
         self._place = {g.name: k for k, g in enumerate(catalog.graphs)}
-        self._time = rational(objective.time_price)
-        self._age_price = rational(objective.age_price)
+        self._time = to_fmpq(objective.time_price)
+        self._age_price = to_fmpq(objective.age_price)
         self._kinds: list[Kind] = []
         self._numbers: dict[Kind, int] = {}
         # a request object is looked up by identity; it is kept here so that its identity stays its own
@@ -115,7 +115,7 @@ class SharedCosts:
 
     def least(self, requests: Sequence[Request]) -> Fraction:
         """The least expected cost of an episode."""
-        return fraction(self._least_cost(self._start(requests)))
+        return to_fraction(self._least_cost(self._start(requests)))
 
     def policy(self, requests: Sequence[Request]) -> Fraction:
         """The policy's expected cost on an episode.
@@ -125,7 +125,7 @@ class SharedCosts:
         PolicyBroke
             The policy breaks on a view that it can be led to.
         """
-        return fraction(self._policy_cost(self._opening(requests), requests))
+        return to_fraction(self._policy_cost(self._opening(requests), requests))
 
     def gap(self, requests: Sequence[Request]) -> fmpq:
         """The policy's cost less the least one, >= 0."""
@@ -137,7 +137,7 @@ class SharedCosts:
         for request in requests:
             tokens = self.objective.prefill_value * request.prompt
             tokens += self.objective.decode_value * _mean_output(request)
-            worth += rational(request.weight * tokens)
+            worth += to_fmpq(request.weight * tokens)
         return worth - self._least_cost(self._start(requests))
 
     def _start(self, requests: Sequence[Request]) -> tuple[Local, ...]:
@@ -182,11 +182,11 @@ class SharedCosts:
             if known is None:
                 prices = self.objective
                 price = prices.completion_price + (prices.first_output_price if local.prompt else 0)
-                known = self._rates[key] = rational(self._kinds[local.kind].weight * price)
+                known = self._rates[key] = to_fmpq(self._kinds[local.kind].weight * price)
             rate += known
             if self._age_price and not local.prompt:
-                weight = rational(self._kinds[local.kind].weight)
-                aged += weight * (rational(local.age_ms) * span + span * span / 2)
+                weight = to_fmpq(self._kinds[local.kind].weight)
+                aged += weight * (to_fmpq(local.age_ms) * span + span * span / 2)
         return rate * span + self._age_price * aged if self._age_price else rate * span
 
     def _row(self, local: Local, width: int) -> list[Way]:
@@ -196,7 +196,7 @@ class SharedCosts:
             limit, prior, acceptance, _ = self._kinds[local.kind]
             known = self._rows[key] = [
                 (
-                    rational(o.probability),
+                    to_fmpq(o.probability),
                     o.n,
                     None if o.finished else Local(local.kind, 0, local.generated + o.n, AGELESS),
                 )
@@ -321,7 +321,7 @@ class SharedCosts:
                     memory = self.guard.observe(memory, done)
                 following = self._after(at, after, [i for i, _ in lanes], ended, memory)
                 cost += probability * self._policy_cost(following, requests)
-            total += rational(chance) * cost
+            total += to_fmpq(chance) * cost
         self._policy[at] = total
         return total
 

@@ -17,18 +17,9 @@ import networkx
 from flint import fmpq, fmpq_mat
 
 from fairlane.oracle.average.workload_model import Move
+from fairlane.reference.rationals import to_fmpq, to_fraction
 
 ZERO = Fraction(0)
-
-
-def to_fmpq(value: Fraction) -> fmpq:
-    """A FLINT rational."""
-    return fmpq(value.numerator, value.denominator)
-
-
-def to_fraction(value: fmpq) -> Fraction:
-    """A Python rational."""
-    return Fraction(int(value.p), int(value.q))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

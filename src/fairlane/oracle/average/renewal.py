@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 from flint import fmpq, fmpq_mat
 
-from fairlane.oracle.average.chain import closed_classes, to_fmpq, to_fraction
+from fairlane.oracle.average.chain import closed_classes
 from fairlane.oracle.average.workload_model import Move
 from fairlane.oracle.rational.state_elimination import solve_sparse
+from fairlane.reference.rationals import to_fmpq, to_fraction
 
 # improvements in doubles
 MAX_ROUNDS = 100

@@ -26,6 +26,7 @@ from fairlane.oracle.rational.plain import Sense
 from fairlane.oracle.rational.state_elimination import MAX_WORK, solve_sparse
 from fairlane.reference.errors import Unsupported
 from fairlane.reference.model.state import ZERO
+from fairlane.reference.rationals import to_fmpq, to_fraction
 
 # linear systems over the rationals up to this size
 MAX_EXACT_COMPONENT = 400
@@ -114,7 +115,7 @@ def solve_model(
             cyclic = True
             if not _policy_iteration(rows, component, values, sense, max_component, max_work):
                 return _bounded(model, n_states, sense, on_progress)
-    value = Fraction(int(values[model.initial].p), int(values[model.initial].q))
+    value = to_fraction(values[model.initial])
     method = ModelMethod.POLICY_ITERATION if cyclic else ModelMethod.ACYCLIC
     return ModelSolution(value=value, lower=value, upper=value, states=n_states, method=method)
 
@@ -136,8 +137,8 @@ _Row = tuple[fmpq, list[tuple[int, fmpq]]]
 
 
 def _ready(choice: Choice) -> _Row:
-    to = [(t, fmpq(p.numerator, p.denominator)) for t, p in choice.to]
-    return fmpq(choice.reward.numerator, choice.reward.denominator), to
+    to = [(t, to_fmpq(p)) for t, p in choice.to]
+    return to_fmpq(choice.reward), to
 
 
 def _worth(choice: _Row, values: Sequence[fmpq]) -> fmpq:

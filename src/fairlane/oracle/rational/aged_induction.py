@@ -14,12 +14,13 @@ from math import lcm
 from flint import fmpq
 
 from fairlane.oracle.encoding.enclosure import enclose
-from fairlane.oracle.rational.backward_induction import Sweep, fraction, rational
+from fairlane.oracle.rational.backward_induction import Sweep
 from fairlane.oracle.rational.plain import Sense
 from fairlane.oracle.refusal import met
 from fairlane.reference.model.instance import Instance
 from fairlane.reference.model.pricing import age_rate
 from fairlane.reference.model.state import Action, State
+from fairlane.reference.rationals import to_fmpq, to_fraction
 
 Key = tuple[int, tuple[int, ...]]
 
@@ -46,7 +47,7 @@ class AgedSweep:
         self.unit = unit
         self.steps = [int(g.duration_ms * unit) for g in instance.graphs]
         prices = instance.objective
-        self.price = [rational(age_rate(prices, r.weight) / unit**2) for r in instance.requests]
+        self.price = [to_fmpq(age_rate(prices, r.weight) / unit**2) for r in instance.requests]
         self.values: dict[Key, fmpq] = {}
 
     def key_of(self, state: State) -> Key:
@@ -176,7 +177,7 @@ class AgedSweep:
             self.solve(key)
         found = self._value(key)
         assert found is not None
-        return fraction(found)
+        return to_fraction(found)
 
     def bounds_at(self, state: State) -> tuple[float, float]:
         """Doubles around the value of a state."""
@@ -185,7 +186,7 @@ class AgedSweep:
     def optimal_actions(self, state: State) -> tuple[Action, ...]:
         """Every optimal action of an unfinished state, in enumeration order."""
         key = self.key_of(state)
-        top = rational(self.value_at(state))
+        top = to_fmpq(self.value_at(state))
         out = []
         for action, reward, law in self.moves(key, every=True):
             for _, following in law:

@@ -26,6 +26,7 @@ from fairlane.reference.model.instance import Instance
 from fairlane.reference.model.pricing import launch_cost, output_worth, prompt_worth, waiting_rate
 from fairlane.reference.model.state import FINISHED, ZERO, Action, LocalState, State
 from fairlane.reference.model.yields import row_outcomes
+from fairlane.reference.rationals import to_fmpq, to_fraction
 
 MAX_TOKENS = 2_000_000
 
@@ -34,16 +35,6 @@ Law = list[tuple[fmpq, int]]
 _Lanes = list[tuple[tuple[int, ...], fmpq, Law]]
 
 NO_LANES: tuple[tuple[int, ...], fmpq, Law] = ((), fmpq(0), [(fmpq(1), 0)])
-
-
-def rational(value: Fraction) -> fmpq:
-    """A FLINT rational."""
-    return fmpq(value.numerator, value.denominator)
-
-
-def fraction(value: fmpq) -> Fraction:
-    """A Python rational."""
-    return Fraction(int(value.p), int(value.q))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +89,12 @@ class Sweep:
         self.size = stride
         prices = instance.objective
         self.graphs = instance.graphs.graphs
-        self.durations = [rational(g.duration_ms) for g in self.graphs]
-        self.launch_costs = [rational(launch_cost(prices, g)) for g in self.graphs]
-        self.time_price = rational(prices.time_price)
+        self.durations = [to_fmpq(g.duration_ms) for g in self.graphs]
+        self.launch_costs = [to_fmpq(launch_cost(prices, g)) for g in self.graphs]
+        self.time_price = to_fmpq(prices.time_price)
         # worth of one token of each request
-        self.prompt_worths = [rational(prompt_worth(prices, r.weight, 1)) for r in instance.requests]
-        self.output_worths = [rational(output_worth(prices, r.weight, 1)) for r in instance.requests]
+        self.prompt_worths = [to_fmpq(prompt_worth(prices, r.weight, 1)) for r in instance.requests]
+        self.output_worths = [to_fmpq(output_worth(prices, r.weight, 1)) for r in instance.requests]
         self.rates = [self._waiting_rates(i) for i in range(len(self.locals))]
         self.rows: dict[tuple[int, int, int], _Lane] = {}
         self.fills: dict[tuple[int, int, int], _Lane] = {}
@@ -112,8 +103,8 @@ class Sweep:
     def _waiting_rates(self, i: int) -> list[fmpq]:
         """Cost per ms of one request's waiting, by local state."""
         prices, weight = self.instance.objective, self.instance.requests[i].weight
-        decoding = rational(waiting_rate(prices, weight, before_output=False))
-        waiting = rational(waiting_rate(prices, weight, before_output=True))
+        decoding = to_fmpq(waiting_rate(prices, weight, before_output=False))
+        waiting = to_fmpq(waiting_rate(prices, weight, before_output=True))
         prompt = self.prompts[i]
         return [waiting] * prompt + [decoding] * (len(self.locals[i]) - 1 - prompt) + [fmpq(0)]
 
@@ -172,7 +163,7 @@ class Sweep:
         value = self.output_worths[i]
         reward, law = work, []
         for outcome in row_outcomes(request.acceptance, width, request.length_prior, generated, request.limit):
-            probability = rational(outcome.probability)
+            probability = to_fmpq(outcome.probability)
             reward += probability * value * outcome.n
             to = len(self.locals[i]) - 1 if outcome.finished else self._place(i, 0, generated + outcome.n)
             law.append((probability, (to - place) * self.strides[i]))
@@ -346,7 +337,7 @@ class Sweep:
         number = self.number_of(state)
         if number not in self.values:
             self.solve(number)
-        return fraction(self.values[number])
+        return to_fraction(self.values[number])
 
     def bounds_at(self, state: State) -> tuple[float, float]:
         """Doubles around the value of a state."""

@@ -14,12 +14,13 @@ from itertools import combinations
 from flint import fmpq
 
 from fairlane.oracle.encoding.enclosure import enclose
-from fairlane.oracle.rational.backward_induction import Sweep, fraction
+from fairlane.oracle.rational.backward_induction import Sweep
 from fairlane.oracle.rational.plain import Sense
 from fairlane.oracle.refusal import met
 from fairlane.reference.errors import TooLarge
 from fairlane.reference.model.instance import Instance
 from fairlane.reference.model.state import Action, State, initial_state
+from fairlane.reference.rationals import to_fraction
 
 # expectations of all states and decode sets together, about 200 bytes each
 MAX_EXPECTATIONS = 6_000_000
@@ -78,7 +79,7 @@ class FullTable:
 
     def value_at(self, state: State) -> Fraction:
         """Exact value of a reachable state."""
-        return fraction(self._values[self._sweep.number_of(state)])
+        return to_fraction(self._values[self._sweep.number_of(state)])
 
     def optimal_actions(self, state: State) -> tuple[Action, ...]:
         """Every optimal action of a reachable unfinished state, in enumeration order."""

@@ -12,11 +12,12 @@ from fractions import Fraction
 from flint import fmpq
 
 from fairlane.oracle.rational.aged_induction import AgedSweep
-from fairlane.oracle.rational.backward_induction import Sweep, fraction
+from fairlane.oracle.rational.backward_induction import Sweep
 from fairlane.oracle.rational.plain import Sense
 from fairlane.reference.errors import TooLarge
 from fairlane.reference.model.instance import Instance
 from fairlane.reference.model.state import Action, State, initial_state
+from fairlane.reference.rationals import to_fmpq, to_fraction
 
 Row = tuple[Action, fmpq, fmpq, list[tuple[fmpq, Hashable]]]
 
@@ -37,7 +38,7 @@ class RatioPlan:
         self._table: Sweep | AgedSweep = (
             AgedSweep(instance, Sense.MAX, max_states) if self._aged else Sweep(instance, Sense.MAX, max_states)
         )
-        self._durations = [fmpq(g.duration_ms.numerator, g.duration_ms.denominator) for g in instance.graphs]
+        self._durations = [to_fmpq(g.duration_ms) for g in instance.graphs]
         root = self._key(initial_state(instance))
         rows: dict[Hashable, list[Row]] = {}
         order: list[Hashable] = []
@@ -113,5 +114,5 @@ class RatioPlan:
                 self._choice[key] = chosen[0]
             ratio = earned[root] / spent[root]
             if net[root] == 0:
-                return fraction(ratio)
+                return to_fraction(ratio)
             rate = ratio

@@ -11,6 +11,7 @@ import mpmath
 
 from fairlane.proofs.claims.rational import Undefined
 from fairlane.proofs.claims.term import Op, Term
+from fairlane.reference.rationals import to_fmpq
 
 FUNCTIONS = frozenset({"log", "exp", "sqrt", "sin", "cos", "tan", "atan", "gamma", "erf"})
 CONSTANTS = frozenset({"pi", "e", "euler_gamma"})
@@ -60,10 +61,9 @@ class _Balls:
     def __init__(self, at: Mapping[str, Fraction]) -> None:
         self.at = at
         self.arb: Any = flint.arb
-        self.fmpq: Any = flint.fmpq
 
     def constant(self, value: Fraction) -> Any:
-        return self.arb(self.fmpq(value.numerator, value.denominator))
+        return self.arb(to_fmpq(value))
 
     def value(self, term: Term) -> Any:
         op = term.op

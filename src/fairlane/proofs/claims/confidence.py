@@ -17,6 +17,8 @@ from typing import Any
 
 import flint
 
+from fairlane.reference.rationals import to_fmpq
+
 BITS = 30
 
 
@@ -99,9 +101,9 @@ def _tail_at_most(successes: int, n_samples: int, p: Fraction, tail: Fraction, *
             a, b, x = successes, n_samples - successes + 1, p
         else:
             a, b, x = n_samples - successes, successes + 1, 1 - p
-        ball = flint.arb(flint.fmpq(x.numerator, x.denominator))
+        ball = flint.arb(to_fmpq(x))
         probability = ball.beta_lower(a, b, 1)
-        return bool(probability <= flint.arb(flint.fmpq(tail.numerator, tail.denominator)))
+        return bool(probability <= flint.arb(to_fmpq(tail)))
     finally:
         flint.ctx.prec = before
 
@@ -154,7 +156,7 @@ def _root_up(value: Fraction) -> Fraction:
 
 
 def _arb(value: Fraction) -> Any:
-    return flint.arb(flint.fmpq(value.numerator, value.denominator))
+    return flint.arb(to_fmpq(value))
 
 
 def _upper(ball: Any) -> Fraction:

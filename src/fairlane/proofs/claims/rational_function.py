@@ -16,6 +16,7 @@ from sympy.polys.fields import field
 from fairlane.proofs.claims.powers import atoms, is_constant_power
 from fairlane.proofs.claims.term import Op, Term, variables
 from fairlane.reference.errors import Unsupported
+from fairlane.reference.rationals import to_fmpq
 
 MAX_POWER = 200
 
@@ -50,7 +51,7 @@ def residue_is_zero_flint(left: Term, right: Term) -> tuple[bool, str]:
         if term in table:
             return table[term], one
         if term.op is Op.NUMBER:
-            return context.constant(flint.fmpq(term.number.numerator, term.number.denominator)), one
+            return context.constant(to_fmpq(term.number)), one
         parts = [quotient(arg) for arg in _algebraic(term)]
         if term.op is Op.POW:
             (n, d), exponent = parts[0], int(term.args[1].number)

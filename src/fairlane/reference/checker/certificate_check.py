@@ -25,6 +25,7 @@ from fairlane.reference.errors import CertificateRejected, InvalidInstance
 from fairlane.reference.exact import JsonNumber, as_integer, found, parse_long
 from fairlane.reference.model.codec import instance_to_json, need_list, need_object
 from fairlane.reference.model.instance import Instance
+from fairlane.reference.rationals import to_fmpq
 
 SCHEMA = 1
 FIELDS = ("schema", "instance", "sense", "value", "n_states", "states")
@@ -68,7 +69,7 @@ class RowLaws:
                 mass[request.limit] = fmpq(1)
             else:
                 for n, p in request.length_prior:
-                    mass[min(n, request.limit)] += fmpq(p.numerator, p.denominator)
+                    mass[min(n, request.limit)] += to_fmpq(p)
             # alive[g] = P(length > g)
             alive = [fmpq(0)] * (request.limit + 1)
             for g in range(request.limit - 1, -1, -1):
@@ -92,7 +93,7 @@ class RowLaws:
             following = fmpq(0)
             if n < width and n - 1 < len(request.acceptance):
                 q = request.acceptance[n - 1]
-                following = fmpq(q.numerator, q.denominator)
+                following = to_fmpq(q)
             stops = accepted * (1 - following) * alive[published + n]
             if stops != 0:
                 out.append((n, False, stops / base))
@@ -109,7 +110,7 @@ class _Model:
         self.laws = RowLaws(instance)
         prices = instance.objective
         self.prices = {
-            name: fmpq(getattr(prices, name).numerator, getattr(prices, name).denominator)
+            name: to_fmpq(getattr(prices, name))
             for name in (
                 "prefill_value",
                 "decode_value",
@@ -120,9 +121,9 @@ class _Model:
                 "energy_price",
             )
         }
-        self.weights = [fmpq(r.weight.numerator, r.weight.denominator) for r in instance.requests]
-        self.durations = [fmpq(g.duration_ms.numerator, g.duration_ms.denominator) for g in instance.graphs]
-        self.energies = [fmpq(g.energy_j.numerator, g.energy_j.denominator) for g in instance.graphs]
+        self.weights = [to_fmpq(r.weight) for r in instance.requests]
+        self.durations = [to_fmpq(g.duration_ms) for g in instance.graphs]
+        self.energies = [to_fmpq(g.energy_j) for g in instance.graphs]
         self.keeps_age = prices.age_price > 0
         self.locals: list[Local] = [(0, 0, fmpq(0))]
         self.places: dict[Local, int] = {}
@@ -339,7 +340,7 @@ def _rational(value: object, where: str) -> fmpq:
     exact = parse_long(text) if isinstance(text, str) else None
     if exact is None:
         raise InvalidInstance(f"{where} is {found(value)}; need a rational in lowest terms as text")
-    return fmpq(exact.numerator, exact.denominator)
+    return to_fmpq(exact)
 
 
 def _read_states(model: _Model, rows: list[object]) -> dict[Key, Act]:

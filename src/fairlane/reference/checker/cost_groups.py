@@ -11,6 +11,7 @@ from fairlane.reference.checker.certificate_check import RowLaws
 from fairlane.reference.errors import CertificateRejected
 from fairlane.reference.model.instance import Instance
 from fairlane.reference.model.request import Request
+from fairlane.reference.rationals import to_fraction
 
 # prompt left, output published; None has finished
 Local = tuple[int, int] | None
@@ -82,7 +83,7 @@ def _group(
         law: dict[Local, Fraction] = {}
         for tokens, finished, p in rows.row(i, published, width or 1):
             after: Local = None if finished else (0, published + tokens)
-            law[after] = law.get(after, Fraction(0)) + Fraction(int(p.p), int(p.q))
+            law[after] = law.get(after, Fraction(0)) + to_fraction(p)
         return list(law.items())
 
     operators = [*((w, 0) for w in widths), *((0, c) for c in capacities)]
