@@ -233,7 +233,7 @@ class _Best:
         gap = costs.gap(requests)
         if self._aim.predicate is not None:
             smaller = self._smallest is None or weight <= self._smallest[0]
-            if smaller and self._aim.asks(Case(_instance(costs, requests), costs.guard.policy, gap=fraction(gap))):
+            if smaller and self._aim.asks(Case(_instance(costs, requests), costs.guard.policy, gap=to_fraction(gap))):
                 self._smallest = self._less(self._smallest, weight, costs, requests)
             return
         if gap == 0:
