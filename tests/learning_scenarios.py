@@ -33,7 +33,7 @@ def mixed(*, busy_ms: float = 600.0) -> Scenario:
         ),
         templates=tuple(
             Request(id=f"r{i}", prompt=prompt, limit=limit, acceptance=("7/10", "5/10"), arrival_ms=arrival)
-            for i, (prompt, limit, arrival) in enumerate([(300, 20, 0), (40, 12, 0), (0, 9, "15/2"), (700, 3, 20)])
+            for i, (prompt, limit, arrival) in enumerate([(300, 20, 0.0), (40, 12, 0.0), (0, 9, 7.5), (700, 3, 20.0)])
         ),
         pauses=(Pause(after_busy_ms=busy_ms / 2, idle_ms=31_000.0),),
         service=Service(age_price=0.001),

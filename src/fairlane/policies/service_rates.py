@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -84,12 +85,17 @@ def _yields(same: _Same) -> tuple[float, ...]:
     return tuple(float(exact_yield(same.of, k, k)) for k in range(1, len(same.of) + 2))
 
 
+def yields(acceptance: tuple[Fraction, ...]) -> tuple[float, ...]:
+    """D(1), D(2), ... of an acceptance list, one more than its drafts; later widths add nothing."""
+    return _yields(_Same(acceptance))
+
+
 def row_tokens(request: RequestView, width: int) -> float:
     """Expected output of a decode row, cut by the limit and by no belief about the length."""
     if width == 1 or not request.acceptance:
         return 1.0
-    yields = _yields(_Same(request.acceptance))
-    return yields[min(width, request.limit - request.generated, len(yields)) - 1]
+    of_width = yields(request.acceptance)
+    return of_width[min(width, request.limit - request.generated, len(of_width)) - 1]
 
 
 def token_normaliser(request: RequestView, graphs: Iterable[Measured]) -> float:

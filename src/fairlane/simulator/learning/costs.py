@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +17,9 @@ from fairlane.simulator.draws import Stream, hash_words
 from fairlane.simulator.learning.kernels import execution
 from fairlane.simulator.run import Floats, Integers
 
-TICKS_PER_MS = 1_000_000
+TICKS_PER_MS = execution.TICKS_PER_MS
+# executions of a mature history are keyed apart from those of the run
+HISTORY_SEED = 1 << 62
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +162,12 @@ class Executor:
         seen = gpu / TICKS_PER_MS if shown == execution.SHOWN else (0.0 if shown == execution.ZEROED else None)
         return Execution(gpu + host, seen, host / TICKS_PER_MS)
 
+    def history_ms(self, graph: int, n: int) -> Floats:
+        """Durations of the graph's next n executions, at occupied time 0."""
+        out = np.empty(n, dtype=np.float64)
+        execution.draw_history(self.stream, self.laws, self.changes, self.noise, self.counts, graph, self._parts, out)
+        return out
+
     def conditional_mean_ms(
         self, graph: int, *, busy_ms: float, occupancy: float = 1.0, context_tokens: float = 0.0
     ) -> float:
@@ -196,3 +204,14 @@ def change_table(laws: Sequence[CostLaw]) -> Floats:
     """One row a change, in order of time."""
     rows = sorted((change.at_busy_ms, g, change.gpu_ms) for g, law in enumerate(laws) for change in law.changes)
     return np.array(rows, dtype=np.float64).reshape(-1, 3)
+
+
+def mature_law(law: CostLaw) -> CostLaw:
+    """A law whose first use is long past and whose timer always shows."""
+    return replace(law, first_use_ms=0.0, changes=(), missing_chance=0.0, zero_chance=0.0, occupancy=0.0)
+
+
+def history_of(laws: Sequence[CostLaw], seed: int, n: int) -> list[Floats]:
+    """Valid observations of each graph before a run, ms: the first regime's, with its noise and outliers."""
+    past = Executor([mature_law(law) for law in laws], seed ^ HISTORY_SEED)
+    return [past.history_ms(g, n) for g in range(len(laws))]

@@ -231,7 +231,9 @@ def _rates_after(
     before = current_rates(completion.view, known, measured)
     after = observed(tuple(known.items()), completion, measured, history_ms)
     return {
-        name: Rate(rate.tokens_per_ms, rate.deliveries_per_ms if before[name].deliveries_per_ms != 0 else None)
+        name: Rate(
+            rate.tokens_per_ms, (rate.deliveries_per_ms or None) if before[name].deliveries_per_ms != 0 else None
+        )
         for name, rate in after
         if before[name].tokens_per_ms
     }

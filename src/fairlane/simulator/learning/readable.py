@@ -15,14 +15,11 @@ from fairlane.simulator.clock import Clock
 from fairlane.simulator.closed_system import fresh_copy
 from fairlane.simulator.event_loop import EventLoop, LaneRecord, Launch
 from fairlane.simulator.learning.config import LearningConfig
-from fairlane.simulator.learning.costs import TICKS_PER_MS, CostLaw, Executor
+from fairlane.simulator.learning.costs import TICKS_PER_MS, history_of
 from fairlane.simulator.learning.learner import Learner, Settled
 from fairlane.simulator.learning.outcome import KINDS, REASONS, GraphOutcome, LearningRun, Totals
 from fairlane.simulator.learning.scenario import Scenario, Service
 from fairlane.simulator.learning.world import World
-
-# executions of a mature history are keyed apart from those of the run
-HISTORY_SEED = 1 << 62
 
 
 def ordinary_rule(service: Service) -> Ongoing:
@@ -33,28 +30,6 @@ def ordinary_rule(service: Service) -> Ongoing:
         token_fairness=service.token_fairness,
         delivery_fairness=service.delivery_fairness,
         age_price=service.age_price,
-    )
-
-
-def history_of(scenario: Scenario, seed: int) -> list[list[float]]:
-    """Valid observations of each graph before a run, ms: the first regime's, with its noise and outliers."""
-    found: list[list[float]] = [[] for _ in scenario.laws]
-    if scenario.history:
-        past = Executor([_mature(law) for law in scenario.laws], seed ^ HISTORY_SEED)
-        for g, rows in enumerate(found):
-            rows.extend(past.execute(g, busy_ms=0.0).ticks / TICKS_PER_MS for _ in range(scenario.history))
-    return found
-
-
-def _mature(law: CostLaw) -> CostLaw:
-    """A law without a first use and with a timer that always shows."""
-    return CostLaw(
-        gpu_ms=law.gpu_ms,
-        host_ms=law.host_ms,
-        noise=law.noise,
-        correlation=law.correlation,
-        outlier_chance=law.outlier_chance,
-        outlier_factor=law.outlier_factor,
     )
 
 
@@ -78,6 +53,7 @@ class _Recorder:
         self._world = world
         self._templates = scenario.templates
         self._copies = [0] * len(scenario.templates)
+        self._coming = sorted((int(t.arrival_ms * TICKS_PER_MS), k) for k, t in enumerate(scenario.templates))
         self.replenishes = True
         self.drains = False
         self.withheld: list[int] = []
@@ -89,6 +65,16 @@ class _Recorder:
         self.end: list[int] = []
         self.offsets = [0]
         self.lanes: list[LaneRecord] = []
+
+    def arrive(self, tick: int) -> None:
+        """The first copies that have arrived by a tick; later ones wait, so that ranks follow arrivals."""
+        while self._coming and self._coming[0][0] <= tick:
+            arrival, template = self._coming.pop(0)
+            self.send(template, arrival)
+
+    def next_arrival(self) -> int | None:
+        """Tick of the next first copy."""
+        return self._coming[0][0] if self._coming else None
 
     def send(self, template: int, tick: int) -> None:
         """The next copy of a template arrives."""
@@ -102,6 +88,7 @@ class _Recorder:
 
     def record(self, launch: Launch, start: int, end: int, lanes: Sequence[LaneRecord]) -> None:
         """One launch, and the copies that follow from it."""
+        self.arrive(end)
         self.graph.append(launch.graph)
         self.start.append(start)
         self.end.append(end)
@@ -145,15 +132,13 @@ def run_readable(
         told_ms=world.conditional_means_ms if config.spec.told else None,
         on_settled=keep,
     )
-    for g, durations in enumerate(history_of(scenario, seed)):
-        if durations:
-            learner.mature(g, durations)
+    if scenario.history:
+        for g, durations in enumerate(history_of(scenario.laws, seed, scenario.history)):
+            learner.mature(g, durations.tolist())
     clock = Clock(TICKS_PER_MS)
     objective = Objective(decode_value=scenario.service.output_value)
     loop = _Loop((), (), (), geometry, objective, learner, world, clock)
     recorder = _Recorder(loop, scenario, world)
-    for k in sorted(range(len(scenario.templates)), key=lambda k: scenario.templates[k].arrival_ms):
-        recorder.send(k, int(scenario.templates[k].arrival_ms * TICKS_PER_MS))
     learned_from, drain_from = _drive(loop, learner, recorder, scenario, world)
     credit_account, delay = learner.accounts.credit, learner.accounts.delay
     phases = () if delay is None else (delay.prefill, delay.decode)
@@ -206,6 +191,7 @@ def _drive(loop: _Loop, learner: Learner, recorder: _Recorder, scenario: Scenari
     idle = 0
     firsts = [-1, -1]
     while True:
+        recorder.arrive(loop.ledger.now)
         loop.admit_arrivals()
         for k in range(2):
             if firsts[k] < 0 and world.busy >= ends[k]:
@@ -219,7 +205,7 @@ def _drive(loop: _Loop, learner: Learner, recorder: _Recorder, scenario: Scenari
         if loop.advance(recorder) is None:
             continue
         # nobody is live
-        arrival = loop.next_arrival()
+        arrival = recorder.next_arrival()
         if recorder.drains:
             break
         learner.idle()

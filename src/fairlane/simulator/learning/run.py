@@ -32,6 +32,7 @@ class EngineKind(StrEnum):
     """Which implementation runs."""
 
     READABLE = "readable"
+    COMPILED = "compiled"
 
 
 def run(

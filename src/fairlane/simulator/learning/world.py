@@ -36,7 +36,7 @@ class World(KeyedDraws):
         """A launch is about to run; its lanes decide what the geometry does not."""
         graph = self._graphs[launch.graph]
         prompt = min(graph.prefill_capacity, sum(ledger.prompt[i] for i in launch.prefill))
-        self._filled = (prompt + len(launch.decode)) / graph.capacity_tokens
+        self._filled = (prompt + len(launch.decode)) / (graph.prefill_capacity + graph.decode_capacity)
         self._context = self._mean_context(launch.decode, ledger.generated)
 
     def duration(self, graph: int, execution: int, listed: Timing) -> Timing:
@@ -62,7 +62,7 @@ class World(KeyedDraws):
                 self.executor.conditional_mean_ms(
                     g,
                     busy_ms=self.busy / TICKS_PER_MS,
-                    occupancy=filled / graph.capacity_tokens,
+                    occupancy=filled / (graph.prefill_capacity + graph.decode_capacity),
                     context_tokens=context,
                 )
             )

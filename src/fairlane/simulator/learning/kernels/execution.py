@@ -13,8 +13,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from fairlane.oracle.kernels.compile_flags import kernel
+
+TICKS_PER_MS = 1_000_000
 # columns of the table of laws
 GPU, HOST, FIRST, NOISE, CORRELATION, OUTLIERS, OUTLIER, MISSING, ZERO, OCCUPANCY, CONTEXT = range(11)
 N_LAW = 11
@@ -29,7 +31,7 @@ ONE = np.uint64(1)
 S30, S27, S31, S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 
 
-@njit(cache=True)
+@kernel
 def absorb(state, word):
     """Hash state after one more word; `fairlane.simulator.draws.absorb`, compiled."""
     z = state + GOLDEN * (np.uint64(word) + ONE)
@@ -38,13 +40,13 @@ def absorb(state, word):
     return z ^ (z >> S31)
 
 
-@njit(cache=True)
+@kernel
 def unit(state):
     """A hash as a number in [0, 1)."""
     return np.float64(state >> S11) * 2.0**-53
 
 
-@njit(cache=True)
+@kernel
 def mean_gpu(laws, changes, graph, busy_ms):
     """The regime's mean at an occupied time; changes are in order of time."""
     mean = laws[graph, GPU]
@@ -54,13 +56,13 @@ def mean_gpu(laws, changes, graph, busy_ms):
     return mean
 
 
-@njit(cache=True)
+@kernel
 def mismatch(laws, graph, occupancy, context_tokens):
     """What the catalog's geometry does not say: fewer rows may be cheaper, longer contexts dearer."""
     return (1.0 + laws[graph, OCCUPANCY] * (occupancy - 1.0)) * (1.0 + laws[graph, CONTEXT] * context_tokens / 1000.0)
 
 
-@njit(cache=True)
+@kernel
 def conditional_mean(laws, changes, noise, counts, graph, busy_ms, occupancy, context_tokens):
     """Expected cost of the next execution, given the regime and the noise of the graph's last one."""
     s = laws[graph, NOISE]
@@ -75,7 +77,7 @@ def conditional_mean(laws, changes, noise, counts, graph, busy_ms, occupancy, co
     return gpu + laws[graph, HOST]
 
 
-@njit(cache=True)
+@kernel
 def execute(stream, laws, changes, noise, counts, graph, busy_ms, occupancy, context_tokens, out):
     """Run the next execution of a graph: its GPU and host parts in ms into ``out``; what its timer shows."""
     count = counts[graph]
@@ -104,3 +106,12 @@ def execute(stream, laws, changes, noise, counts, graph, busy_ms, occupancy, con
         if u < lost:
             return ZEROED
     return SHOWN
+
+
+@kernel
+def draw_history(stream, laws, changes, noise, counts, graph, parts, out):
+    """Durations of a graph's next executions in whole nanoseconds, as ms, at occupied time 0."""
+    for k in range(len(out)):
+        execute(stream, laws, changes, noise, counts, graph, 0.0, 1.0, 0.0, parts)
+        ticks = max(1, int(parts[0] * TICKS_PER_MS + 0.5)) + int(parts[1] * TICKS_PER_MS + 0.5)
+        out[k] = ticks / TICKS_PER_MS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fairlane.simulator.learning.kernels import columns
 from fairlane.simulator.learning.policies.spec import LearningPolicySpec
 from fairlane.simulator.learning.situation import Nomination, Reason, Situation
 
@@ -15,4 +16,6 @@ def nominate(situation: Situation) -> Nomination | None:
     return Nomination(situation.scored(graph, situation.nominal_ms(graph)), Reason.RANDOM)
 
 
-POLICY = LearningPolicySpec(name="epsilon", source="uniform epsilon exploration", nominate=nominate)
+POLICY = LearningPolicySpec(
+    name="epsilon", source="uniform epsilon exploration", nominate=nominate, compiled=columns.RANDOM
+)

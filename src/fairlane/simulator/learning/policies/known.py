@@ -6,8 +6,14 @@ knows can keep it for ever from a graph whose later executions would be faster.
 
 from __future__ import annotations
 
+from fairlane.simulator.learning.kernels import columns
 from fairlane.simulator.learning.policies.spec import LearningPolicySpec
 
 POLICY = LearningPolicySpec(
-    name="known", source="conditional means, the reference", means=("arithmetic",), refreshes=False, told=True
+    name="known",
+    source="conditional means, the reference",
+    means=("arithmetic",),
+    refreshes=False,
+    told=True,
+    compiled=columns.NONE,
 )

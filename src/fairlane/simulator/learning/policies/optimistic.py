@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fairlane.simulator.learning.kernels import columns
 from fairlane.simulator.learning.policies.spec import LearningPolicySpec
 from fairlane.simulator.learning.situation import Nomination, Reason, Situation, best
 
@@ -13,4 +14,6 @@ def nominate(situation: Situation) -> Nomination:
     )
 
 
-POLICY = LearningPolicySpec(name="optimistic", source="optimistic lower mean-cost quantiles", nominate=nominate)
+POLICY = LearningPolicySpec(
+    name="optimistic", source="optimistic lower mean-cost quantiles", nominate=nominate, compiled=columns.OPTIMISTIC
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fairlane.simulator.learning.kernels import columns
 from fairlane.simulator.learning.policies.spec import LearningPolicySpec
 from fairlane.simulator.learning.situation import Nomination, Reason, Situation, best
 
@@ -13,4 +14,9 @@ def nominate(situation: Situation) -> Nomination:
     )
 
 
-POLICY = LearningPolicySpec(name="predictive", source="predictive execution sampling, the control", nominate=nominate)
+POLICY = LearningPolicySpec(
+    name="predictive",
+    source="predictive execution sampling, the control",
+    nominate=nominate,
+    compiled=columns.PREDICTIVE,
+)

@@ -7,6 +7,7 @@ best cohort; equal times go by useful value.
 
 from __future__ import annotations
 
+from fairlane.simulator.learning.kernels import columns
 from fairlane.simulator.learning.policies.spec import LearningPolicySpec
 from fairlane.simulator.learning.situation import Nomination, Reason, Situation, alternatives, best
 
@@ -33,4 +34,5 @@ POLICY = LearningPolicySpec(
     unknown_first=True,
     fresh_ttl=True,
     refreshes=False,
+    compiled=columns.STALE,
 )

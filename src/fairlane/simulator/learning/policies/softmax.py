@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from fairlane.simulator.learning.kernels import columns
 from fairlane.simulator.learning.policies.spec import LearningPolicySpec
 from fairlane.simulator.learning.situation import Nomination, Reason, Situation
 
@@ -46,4 +47,6 @@ def nominate(situation: Situation) -> Nomination:
     return Nomination(offers[-1], Reason.SOFTMAX)
 
 
-POLICY = LearningPolicySpec(name="softmax", source="normalised softmax over best cohorts", nominate=nominate)
+POLICY = LearningPolicySpec(
+    name="softmax", source="normalised softmax over best cohorts", nominate=nominate, compiled=columns.SOFTMAX
+)

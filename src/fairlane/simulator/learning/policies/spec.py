@@ -43,6 +43,8 @@ class LearningPolicySpec:
         Decides on conditional mean costs, which nobody else sees.
     bounds_delay : bool
         Understands limits of service delay.
+    compiled : int or None
+        Its nomination among those of `kernels.columns`; None runs on the readable engine alone.
     """
 
     name: str
@@ -55,3 +57,4 @@ class LearningPolicySpec:
     refreshes: bool = True
     told: bool = False
     bounds_delay: bool = False
+    compiled: int | None = None

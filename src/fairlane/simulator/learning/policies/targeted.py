@@ -10,6 +10,7 @@ is not tried; with earned delay, checks and confirmations take the cohort that d
 
 from __future__ import annotations
 
+from fairlane.simulator.learning.kernels import columns
 from fairlane.simulator.learning.policies.spec import LearningPolicySpec
 from fairlane.simulator.learning.situation import (
     Nomination,
@@ -114,4 +115,5 @@ POLICY = LearningPolicySpec(
     nominate=nominate,
     refreshes=False,
     bounds_delay=True,
+    compiled=columns.TARGETED,
 )

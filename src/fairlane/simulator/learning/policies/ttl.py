@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fairlane.simulator.learning.kernels import columns
 from fairlane.simulator.learning.policies.spec import LearningPolicySpec, Lifetime
 
 POLICY = LearningPolicySpec(
@@ -12,4 +13,5 @@ POLICY = LearningPolicySpec(
     lifetime=Lifetime.TTL,
     fresh_ttl=True,
     refreshes=False,
+    compiled=columns.NONE,
 )

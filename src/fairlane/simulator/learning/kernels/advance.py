@@ -1,0 +1,81 @@
+"""The compiled run: decisions and completions until the run ends or its tables are full."""
+
+from __future__ import annotations
+
+from fairlane.oracle.kernels.compile_flags import kernel
+from fairlane.simulator.learning.kernels.choice import decide
+from fairlane.simulator.learning.kernels.columns import (
+    BROKEN_CREDIT,
+    BUSY,
+    CREDIT,
+    DRAIN_FROM,
+    DRAINS,
+    FINISHED,
+    FULL,
+    FUNDED,
+    IDLE,
+    INCUMBENT,
+    MEASURED_FROM,
+    N_COMING,
+    N_LANES,
+    N_LAUNCHES,
+    N_LINE,
+    N_PAUSES,
+    N_REQUESTS,
+    N_WITHHELD,
+    NOW,
+    REPLENISHES,
+)
+from fairlane.simulator.learning.kernels.completion import arrive, run_graph, send
+
+
+@kernel
+def resume(fixed, live):
+    """After a pause: the withheld templates arrive, in their order."""
+    counters = live.counters
+    counters[NOW] += counters[IDLE]
+    counters[IDLE] = 0
+    for template in range(len(fixed.templates)):
+        for k in range(counters[N_WITHHELD]):
+            if live.withheld[k] == template:
+                send(fixed, live, template, counters[NOW])
+    counters[N_WITHHELD] = 0
+
+
+@kernel
+def advance(fixed, live):
+    """Run until the end, or until a table has no room for one more launch; why it returned."""
+    counters = live.counters
+    most_lanes = len(live.chosen)
+    while True:
+        if counters[N_LAUNCHES] >= len(live.launches) or counters[N_LANES] + most_lanes > len(live.lanes):
+            return FULL
+        if counters[N_REQUESTS] + most_lanes + len(fixed.templates) > len(live.requests):
+            return FULL
+        arrive(fixed, live)
+        busy = counters[BUSY]
+        if counters[MEASURED_FROM] < 0 and busy >= fixed.boundaries[0]:
+            counters[MEASURED_FROM] = counters[N_LAUNCHES]
+        if counters[DRAIN_FROM] < 0 and busy >= fixed.boundaries[1]:
+            counters[DRAIN_FROM] = counters[N_LAUNCHES]
+        counters[DRAINS] = int(busy >= fixed.boundaries[1])
+        k = counters[N_PAUSES]
+        if k < len(fixed.pauses) and counters[IDLE] == 0 and busy >= fixed.pauses[k, 0]:
+            counters[IDLE] = fixed.pauses[k, 1]
+            counters[N_PAUSES] = k + 1
+        counters[REPLENISHES] = int(counters[IDLE] == 0 and counters[DRAINS] == 0)
+        if busy >= fixed.boundaries[2]:
+            return FINISHED
+        if counters[N_LINE] > 0:
+            place = decide(fixed, live)
+            graph = counters[INCUMBENT] if place == len(fixed.graphs) else place
+            if not run_graph(fixed, live, graph, place) and fixed.flags[FUNDED]:
+                return BROKEN_CREDIT
+            continue
+        if counters[DRAINS]:
+            return FINISHED
+        live.amounts[CREDIT] = min(live.amounts[CREDIT], 0.0)
+        if counters[N_COMING] < len(fixed.coming):
+            counters[NOW] = fixed.coming[counters[N_COMING], 0]
+        else:
+            resume(fixed, live)
