@@ -10,8 +10,9 @@ launches from ``measured_from`` to ``drain_from`` are the measurement, each in f
 
 The same three arguments give the same result, bit for bit, on every engine. The readable engine is the simulator's
 event loop with a readable policy; it alone explains itself, through ``on_settled``, which is given the plan, the
-situation it was made from and the completion of every launch. The exploration and delay bounds are asserted at every
-completion.
+situation it was made from and the completion of every launch. The compiled engine keeps the whole run in arrays and is
+some hundred times faster; the first run in a fresh installation waits for its compilation, which is then kept. The
+exploration and delay bounds are asserted at every completion.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import StrEnum
 
-from fairlane.reference.errors import InvalidInstance
+from fairlane.reference.errors import InvalidInstance, Unsupported
 from fairlane.simulator.draws import checked_seed
+from fairlane.simulator.learning.compiled import run_compiled, why_readable
 from fairlane.simulator.learning.config import LearningConfig
 from fairlane.simulator.learning.learner import Settled
 from fairlane.simulator.learning.outcome import LearningRun
@@ -40,7 +42,7 @@ def run(
     scenario: Scenario,
     seed: int,
     *,
-    engine: EngineKind = EngineKind.READABLE,
+    engine: EngineKind | None = None,
     on_settled: Callable[[Settled], None] | None = None,
 ) -> LearningRun:
     """A learning run; see the module docstring.
@@ -53,18 +55,23 @@ def run(
         Workload and hidden costs.
     seed : int
         Of timing, acceptance, lengths and policy, each a stream of its own; 0 <= seed < 2^62.
-    engine : EngineKind
-        The implementation; the result is the same.
+    engine : EngineKind or None
+        The implementation; the result is the same. None takes the compiled one where it can run.
     on_settled : callable or None
         Is given every settled completion, by the readable engine alone.
 
     Raises
     ------
     InvalidInstance
-        A seed outside its range, or a trace asked of an engine without one.
+        A seed outside its range.
+    Unsupported
+        The compiled engine asked for what it does not do, or for a trace.
     """
     if checked_seed(seed) >= 1 << 62:
         raise InvalidInstance(f"seed is {seed}; need a whole number below 2^62")
-    if on_settled is not None and engine is not EngineKind.READABLE:
-        raise InvalidInstance(f"on_settled is given with engine {engine.value!r}; need the readable engine")
-    return run_readable(config, scenario, seed, on_settled)
+    why = "a trace is asked for" if on_settled is not None else why_readable(config, scenario)
+    if engine is EngineKind.COMPILED and why is not None:
+        raise Unsupported(f"engine is 'compiled', but {why}; need the readable engine")
+    if engine is EngineKind.READABLE or why is not None:
+        return run_readable(config, scenario, seed, on_settled)
+    return run_compiled(config, scenario, seed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairlane.oracle.kernels.compile_flags import kernel
+from fairlane.oracle.kernels.compile_flags import callee, kernel
 from fairlane.simulator.learning.kernels.choice import decide
 from fairlane.simulator.learning.kernels.columns import (
     BROKEN_CREDIT,
@@ -29,7 +29,7 @@ from fairlane.simulator.learning.kernels.columns import (
 from fairlane.simulator.learning.kernels.completion import arrive, run_graph, send
 
 
-@kernel
+@callee
 def resume(fixed, live):
     """After a pause: the withheld templates arrive, in their order."""
     counters = live.counters

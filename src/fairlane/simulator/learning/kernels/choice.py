@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from fairlane.oracle.kernels.compile_flags import inner, kernel
+from fairlane.oracle.kernels.compile_flags import callee, inner
 from fairlane.simulator.learning.kernels.columns import (
     ANNEAL,
     ATTEMPT,
@@ -30,6 +30,10 @@ from fairlane.simulator.learning.kernels.columns import (
     GROSS_PER_MS,
     INCUMBENT,
     KEPT,
+    KEPT_DOF,
+    KEPT_LOCATION,
+    KEPT_QUANTILE,
+    KEPT_SCALE,
     KIND,
     LIFETIME_KIND,
     LIFETIME_MS,
@@ -95,11 +99,10 @@ from fairlane.simulator.learning.kernels.estimate_row import (
     execution_law,
     mean_law,
 )
-from fairlane.simulator.learning.kernels.execution import absorb, conditional_mean, unit
+from fairlane.simulator.learning.kernels.execution import TICKS_PER_MS, absorb, conditional_mean, unit
 from fairlane.simulator.learning.kernels.scores import (
     LANE_FIRST,
     LANE_ROWS,
-    TICKS_PER_MS,
     beats,
     best_prompt,
     feasible,
@@ -113,7 +116,13 @@ FULL_TOLERANCE_MS = 1e-9
 FALLBACK_MS = 1.0
 
 
-@kernel
+@inner
+def never_measured(live, g):
+    """Whether a graph has no valid timing."""
+    return live.estimates[g, LIFETIME] == 0.0
+
+
+@callee
 def know(fixed, live):
     """What stands of every graph's mean at this instant: told, measured, or nan where it is unknown or expired."""
     now_ms = live.counters[NOW] / TICKS_PER_MS
@@ -122,15 +131,13 @@ def know(fixed, live):
         return
     for g in range(len(fixed.graphs)):
         mean = live.estimates[g, OPERATIONAL]
-        if (
-            fixed.flags[LIFETIME_KIND] != KEPT
-            and now_ms - live.estimates[g, LAST_VALID] > live.knowledge[g, LIFETIME_MS]
-        ):
+        age_ms = now_ms - live.estimates[g, LAST_VALID]
+        if fixed.flags[LIFETIME_KIND] != KEPT and age_ms > live.knowledge[g, LIFETIME_MS]:
             mean = math.nan
         live.knowledge[g, MEAN_MS] = mean
 
 
-@kernel
+@callee
 def tell(fixed, live):
     """Conditional means of every graph, with lanes as full as the live requests allow."""
     longest = 0
@@ -158,7 +165,7 @@ def tell(fixed, live):
         )
 
 
-@kernel
+@callee
 def prior_ms(fixed, live, graph):
     """The prior location of a graph: the family's median active mean, the incumbent's mean, or 1 ms."""
     n = 0
@@ -178,7 +185,7 @@ def prior_ms(fixed, live, graph):
     return FALLBACK_MS
 
 
-@kernel
+@callee
 def nominal_ms(fixed, live, g):
     """The operational mean, an expired one too; the prior location where there is none."""
     mean = live.knowledge[g, MEAN_MS]
@@ -187,10 +194,10 @@ def nominal_ms(fixed, live, g):
     return prior_ms(fixed, live, g) if math.isnan(mean) else mean
 
 
-@kernel
+@callee
 def law_quantile(fixed, live, g, u, execution):
     """Quantile of the belief about a graph's mean, or about its next execution, given that it is positive."""
-    m0 = prior_ms(fixed, live, g) if live.estimates[g, LIFETIME] == 0.0 else 0.0
+    m0 = prior_ms(fixed, live, g) if never_measured(live, g) else 0.0
     rows = fixed.rows
     if execution:
         dof, location, scale = execution_law(
@@ -199,6 +206,20 @@ def law_quantile(fixed, live, g, u, execution):
     else:
         dof, location, scale = mean_law(live.estimates, g, rows.block_size, rows.partial_blocks, m0)
     return positive_quantile(u, dof, location, scale)
+
+
+@callee
+def optimistic_ms(fixed, live, g):
+    """The lower quantile of a graph's mean cost, worked out again only when the belief has changed."""
+    rows, kept = fixed.rows, live.knowledge
+    m0 = prior_ms(fixed, live, g) if never_measured(live, g) else 0.0
+    dof, location, scale = mean_law(live.estimates, g, rows.block_size, rows.partial_blocks, m0)
+    if kept[g, KEPT_DOF] != dof or kept[g, KEPT_LOCATION] != location or kept[g, KEPT_SCALE] != scale:
+        kept[g, KEPT_DOF] = dof
+        kept[g, KEPT_LOCATION] = location
+        kept[g, KEPT_SCALE] = scale
+        kept[g, KEPT_QUANTILE] = positive_quantile(fixed.options[QUANTILE], dof, location, scale)
+    return kept[g, KEPT_QUANTILE]
 
 
 @inner
@@ -213,35 +234,29 @@ def graph_uniform(fixed, live, g):
     return unit(absorb(absorb(fixed.streams[OF_GRAPH], live.counters[OPPORTUNITIES] + 1), g))
 
 
-@inner
-def never_measured(live, g):
-    """Whether a graph has no valid timing."""
-    return live.estimates[g, LIFETIME] == 0.0
-
-
-@kernel
+@callee
 def consumed(fixed, live, g):
     """Prompt tokens that a graph's best prompt would consume."""
     prompt = best_prompt(fixed, live, g)
     return min(fixed.graphs[g, PREFILL], live.requests[prompt, PROMPT]) if prompt >= 0 else 0
 
 
-@kernel
+@callee
 def padded(fixed, live, graph):
     """Whether a smaller prefill graph of the same rows and width would consume as much."""
     mine = fixed.graphs[graph, PREFILL]
     if mine == 0 or live.waiting[0] == 0:
         return False
     tokens = consumed(fixed, live, graph)
+    width = fixed.graphs[graph, WIDTH]
     for g in range(len(fixed.graphs)):
-        other = fixed.graphs[g, PREFILL]
-        if 0 < other < mine and fixed.graphs[g, DECODE] == fixed.graphs[graph, DECODE]:
-            if fixed.graphs[g, WIDTH] == fixed.graphs[graph, WIDTH] and consumed(fixed, live, g) >= tokens:
-                return True
+        alike = fixed.graphs[g, DECODE] == fixed.graphs[graph, DECODE] and fixed.graphs[g, WIDTH] == width
+        if alike and 0 < fixed.graphs[g, PREFILL] < mine and consumed(fixed, live, g) >= tokens:
+            return True
     return False
 
 
-@kernel
+@callee
 def keep_incumbent(fixed, live, graph):
     """The offer of the ordinary choice, kept while other costs are tried."""
     kept = len(fixed.graphs)
@@ -251,7 +266,7 @@ def keep_incumbent(fixed, live, graph):
         live.offer_lanes[kept, k] = live.offer_lanes[graph, k]
 
 
-@kernel
+@callee
 def choose_measured(fixed, live):
     """The ordinary choice among measured graphs, -1 for none, and how many graphs are feasible."""
     n = 0
@@ -272,7 +287,7 @@ def choose_measured(fixed, live):
         keep_incumbent(fixed, live, found)
 
 
-@kernel
+@callee
 def discover(fixed, live, everything):
     """The unknown graph of most useful value, -1 where none goes first; with ``everything`` any unknown one."""
     found = -1
@@ -291,7 +306,7 @@ def discover(fixed, live, everything):
     return found
 
 
-@kernel
+@callee
 def longest_ago(fixed, live, wanted):
     """The alternative attempted longest ago among those whose draw column is ``wanted`` (any for a negative one)."""
     found = -1
@@ -305,21 +320,24 @@ def longest_ago(fixed, live, wanted):
     return found
 
 
-@kernel
+@callee
 def nominate_sampled(fixed, live, policy):
     """The best graph at one cost each: a lower quantile, a draw of the mean or of an execution."""
     found = -1
     for g in range(len(fixed.graphs)):
         if not feasible(fixed, live, g):
             continue
-        u = fixed.options[QUANTILE] if policy == OPTIMISTIC else graph_uniform(fixed, live, g)
-        offer(fixed, live, g, law_quantile(fixed, live, g, u, policy == PREDICTIVE))
+        if policy == OPTIMISTIC:
+            cost = optimistic_ms(fixed, live, g)
+        else:
+            cost = law_quantile(fixed, live, g, graph_uniform(fixed, live, g), policy == PREDICTIVE)
+        offer(fixed, live, g, cost)
         if found < 0 or beats(fixed, live, g, found):
             found = g
     return found
 
 
-@kernel
+@callee
 def nominate_softmax(fixed, live):
     """A graph drawn by utility under nominal costs."""
     n = len(fixed.graphs)
@@ -352,7 +370,7 @@ def nominate_softmax(fixed, live):
     return last
 
 
-@kernel
+@callee
 def nominate_random(fixed, live):
     """With chance epsilon a feasible graph, -1 otherwise."""
     if uniform(fixed, live, 0) >= fixed.options[EPSILON]:
@@ -367,7 +385,7 @@ def nominate_random(fixed, live):
     return -1
 
 
-@kernel
+@callee
 def nominate_stale(fixed, live):
     """The stale alternative touched longest ago, -1 for none; equal times by score."""
     now_ms = live.counters[NOW] / TICKS_PER_MS
@@ -388,12 +406,12 @@ def nominate_stale(fixed, live):
     return found
 
 
-@kernel
+@callee
 def admitted(fixed, live, g):
     """Whether a graph challenges; its offer stands at the optimistic cost afterwards."""
     n = len(fixed.graphs)
     incumbent_score = live.offers[n, SCORE]
-    offer(fixed, live, g, law_quantile(fixed, live, g, fixed.options[QUANTILE], False))
+    offer(fixed, live, g, optimistic_ms(fixed, live, g))
     if live.offers[g, SCORE] <= incumbent_score:
         return False
     if never_measured(live, g):
@@ -403,7 +421,7 @@ def admitted(fixed, live, g):
     return not (mean - live.offers[n, OFFER_COST] > fixed.options[EXTRA] or lost > fixed.options[LOSS])
 
 
-@kernel
+@callee
 def nominate_targeted(fixed, live):
     """A confirmation, a due check or a challenger, with its reason; -1 for none."""
     n = len(fixed.graphs)
@@ -449,7 +467,7 @@ def nominate_targeted(fixed, live):
     return g
 
 
-@kernel
+@callee
 def nominate(fixed, live):
     """What the policy would rather run, -1 for nothing; its reason among the counters."""
     counters = live.counters
@@ -475,9 +493,9 @@ def nominate(fixed, live):
     return nominate_sampled(fixed, live, policy)
 
 
-@kernel
+@callee
 def decide(fixed, live):
-    """The graph's place among the offers that runs next, with kind, reason and counters; the incumbent's is the last."""
+    """The place among the offers of what runs next, the last for the incumbent; kind and reason among the counters."""
     counters = live.counters
     n = len(fixed.graphs)
     counters[OPPORTUNITY] = 0

@@ -39,7 +39,9 @@ PREFILL, DECODE, WIDTH, SIZE, FAMILY, OF_WIDTH = range(6)
 N_GRAPH = 6
 # knowledge of a graph beside its estimate
 MEAN_MS, VALID_BUSY, ATTEMPT, AWAITING, LIFETIME_MS = range(5)
-N_KNOWLEDGE = 5
+# the belief whose lower quantile is kept
+KEPT_DOF, KEPT_LOCATION, KEPT_SCALE, KEPT_QUANTILE = range(5, 9)
+N_KNOWLEDGE = 9
 # offers of a graph
 SCORE, GROSS, GROSS_PER_MS, SERVED_AGE, SERVED_PRICE, OFFER_COST = range(6)
 N_OFFER = 6

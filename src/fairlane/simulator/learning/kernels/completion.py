@@ -1,10 +1,10 @@
-"""Running the chosen graph in arrays: its time, its deliveries, service rates, estimates, accounts, and fresh copies."""
+"""Running the chosen graph in arrays: its time, deliveries, service rates, estimates, accounts, and fresh copies."""
 
 from __future__ import annotations
 
 import math
 
-from fairlane.oracle.kernels.compile_flags import inner, kernel
+from fairlane.oracle.kernels.compile_flags import callee, inner, kernel
 from fairlane.simulator.learning.kernels.choice import FULL_TOLERANCE_MS, prior_ms
 from fairlane.simulator.learning.kernels.columns import (
     ACCEPTANCE,
@@ -80,13 +80,12 @@ from fairlane.simulator.learning.kernels.columns import (
     Z,
 )
 from fairlane.simulator.learning.kernels.estimate_row import LIFETIME
-from fairlane.simulator.learning.kernels.execution import NOTHING, S11, SHOWN, absorb, execute, unit
+from fairlane.simulator.learning.kernels.execution import NOTHING, S11, SHOWN, TICKS_PER_MS, absorb, execute, unit
 from fairlane.simulator.learning.kernels.observe import observe, valid
 from fairlane.simulator.learning.kernels.scores import (
     LANE_FIRST,
     LANE_PROMPT,
     LANE_ROWS,
-    TICKS_PER_MS,
     delivery_normaliser,
 )
 
@@ -94,7 +93,7 @@ from fairlane.simulator.learning.kernels.scores import (
 SHORTEST, LONGEST = 0.8, 1.2
 
 
-@kernel
+@callee
 def send(fixed, live, template, tick):
     """The next copy of a template arrives and stands behind all that were never served."""
     counters, requests, prices = live.counters, live.requests, live.prices
@@ -124,7 +123,7 @@ def send(fixed, live, template, tick):
     counters[N_LINE] += 1
 
 
-@kernel
+@callee
 def arrive(fixed, live):
     """First copies that have arrived by now."""
     counters = live.counters
@@ -134,7 +133,7 @@ def arrive(fixed, live):
         send(fixed, live, fixed.coming[k, 1], fixed.coming[k, 0])
 
 
-@kernel
+@callee
 def take(live, place):
     """The lanes of an offer: the prompt, then decode rows by rank."""
     chosen, lanes = live.chosen, live.offer_lanes
@@ -155,7 +154,7 @@ def take(live, place):
     live.counters[N_CHOSEN] = n
 
 
-@kernel
+@callee
 def span_of(fixed, live, g):
     """The graph's next execution in ticks; its parts in ms stand in ``parts``; what its timer shows."""
     counters = live.counters
@@ -190,7 +189,7 @@ def span_of(fixed, live, g):
     return shown
 
 
-@kernel
+@callee
 def deliver(fixed, live, g):
     """Draw and book every lane at the completion; the clock stands at its end."""
     counters, requests = live.counters, live.requests
@@ -233,7 +232,7 @@ def faded(rate, amount, span_ms, history_ms):
     return math.exp(-span_ms / history_ms) * rate - math.expm1(-span_ms / history_ms) * amount / span_ms
 
 
-@kernel
+@callee
 def fade(fixed, live, first_lane, span_ms):
     """Service rates of all who were live; lanes of the launch begin at ``first_lane``."""
     counters, requests, prices = live.counters, live.requests, live.prices
@@ -271,7 +270,7 @@ def fade(fixed, live, first_lane, span_ms):
             prices[i, Z] = after
 
 
-@kernel
+@callee
 def move_up(live):
     """The line after a launch: who was served goes to the end by rank, who finished leaves."""
     counters, line = live.counters, live.line
@@ -298,7 +297,7 @@ def move_up(live):
     counters[N_NEVER] = never
 
 
-@kernel
+@callee
 def learn(fixed, live, g, start_ms, end_ms, duration_ms):
     """The graph's estimate, attempts and lifetime after a completion; whether its timing was valid."""
     knowledge = live.knowledge
@@ -320,7 +319,7 @@ def learn(fixed, live, g, start_ms, end_ms, duration_ms):
     return True
 
 
-@kernel
+@callee
 def live_on(fixed, live, g):
     """When the measurement that was just made expires."""
     kind = fixed.flags[LIFETIME_KIND]
@@ -332,7 +331,7 @@ def live_on(fixed, live, g):
         live.knowledge[g, LIFETIME_MS] = fixed.options[TTL] * (SHORTEST + (LONGEST - SHORTEST) * u)
 
 
-@kernel
+@callee
 def settle(fixed, live, span_ms, timed):
     """The exploration account after a completion; whether its bound stands."""
     amounts, options = live.amounts, fixed.options
@@ -350,7 +349,7 @@ def settle(fixed, live, span_ms, timed):
     return amounts[SPENT] <= allowed + FULL_TOLERANCE_MS + 1e-12 * allowed
 
 
-@kernel
+@callee
 def run_graph(fixed, live, g, place):
     """Run graph g with the lanes of an offer to its completion; whether the exploration bound stands."""
     counters, amounts = live.counters, live.amounts

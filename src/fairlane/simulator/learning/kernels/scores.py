@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from fairlane.oracle.kernels.compile_flags import inner, kernel
+from fairlane.oracle.kernels.compile_flags import callee, inner
 from fairlane.simulator.learning.kernels.columns import (
     AGE,
     AGE_PRICE,
@@ -96,7 +96,7 @@ def delivery_normaliser(fixed, live, n_decoding):
     return best
 
 
-@kernel
+@callee
 def freeze(fixed, live):
     """Prices, ages and the line by phase, from the measured means of this decision."""
     counters, amounts, prices, options = live.counters, live.amounts, live.prices, fixed.options
@@ -148,7 +148,7 @@ def freeze(fixed, live):
             rank(fixed, live, w, fixed.widths[w], 0.0)
 
 
-@kernel
+@callee
 def rank(fixed, live, place, width, span):
     """Streams by what serving them changes into row ``place`` of the ranking; ties by least recent service."""
     prices, ranked = live.prices, live.ranked
@@ -217,7 +217,7 @@ def score_at(live, g, cost_ms):
     return (offers[g, GROSS] - age_cost + change) / cost_ms
 
 
-@kernel
+@callee
 def offer(fixed, live, g, cost_ms):
     """The best cohort of a feasible graph at a cost, into its place of the offers."""
     lanes, offers, prices = live.offer_lanes, live.offers, live.prices
@@ -252,7 +252,7 @@ def offer(fixed, live, g, cost_ms):
     offers[g, SCORE] = score_at(live, g, cost_ms)
 
 
-@kernel
+@callee
 def line_place(live, i):
     """Place of a live request in the line."""
     k = 0
@@ -261,7 +261,7 @@ def line_place(live, i):
     return k
 
 
-@kernel
+@callee
 def places(live, g, row):
     """Places in the line of a graph's offered lanes, ascending, into a row of the ranking; their number."""
     n = 0
@@ -280,7 +280,7 @@ def places(live, g, row):
     return n
 
 
-@kernel
+@callee
 def beats(fixed, live, new, old):
     """Whether the offer of one graph beats that of another; the one rule for ties."""
     a, b = live.offers[new, SCORE], live.offers[old, SCORE]
