@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairlane.oracle.kernels.compile_flags import inner, kernel
+from fairlane.compiling.flags import inner, kernel
 
 
 @inner

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairlane.compiling.flags import callee, kernel, part
 from fairlane.oracle.kernels.block_rows import gather, serve, serve_rows
-from fairlane.oracle.kernels.compile_flags import callee, kernel
 
 
 @callee
@@ -77,7 +77,7 @@ def _cell_nodes(x0, x1, values, room, layout, grid, laws, nodes):
                     out[to + j] += q * values[a + j]
 
 
-@callee
+@part
 def _outer_nodes(changed, cell, values, room, layout, grid, laws, nodes):
     """Expectations over sets that end on an axis before the block whose digit changed."""
     digits, inside, valid, strides = room.digits, room.inside, room.valid, grid.strides
@@ -96,7 +96,7 @@ def _outer_nodes(changed, cell, values, room, layout, grid, laws, nodes):
             gather(room, to, room.room, at, size, size, c, laws, law)
 
 
-@callee
+@part
 def _serve_outer(room, layout, grid, laws, nodes, programs, big):
     """Sets that reach outside the block, with all that grow from them inside it."""
     out, best, rate, inside, valid = room.room, room.best, room.rate, room.inside, room.valid
@@ -114,7 +114,7 @@ def _serve_outer(room, layout, grid, laws, nodes, programs, big):
         _run(first, last, at, block, room, np.int64(0), layout, grid, laws, programs, big)
 
 
-@callee
+@part
 def _serve_inside(base, values, room, layout, grid, laws, alone, programs, big):
     """Sets within the block, by their outermost axis, and the values of its states, which begin at ``base``."""
     best, rate, digits, sizes, strides = room.best, room.rate, room.digits, grid.sizes, grid.strides

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlane.oracle.kernels.compile_flags import callee
+from fairlane.compiling.flags import callee
 
 
 @callee

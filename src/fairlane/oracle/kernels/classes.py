@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairlane.compiling.flags import callee, kernel
 from fairlane.oracle.kernels.class_axis import serve_axis, sweep_axis
-from fairlane.oracle.kernels.compile_flags import callee, kernel
 
 
 @callee

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlane.oracle.kernels.compile_flags import kernel
+from fairlane.compiling.flags import kernel
 
 ONE, TWO, THREE = np.uint64(1), np.uint64(2), np.uint64(3)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlane.oracle.kernels.compile_flags import inner, kernel
+from fairlane.compiling.flags import inner, kernel
 from fairlane.oracle.kernels.tiny_tables import (
     CAPACITIES,
     CHOSEN,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fairlane.oracle.kernels.compile_flags import inner
+from fairlane.compiling.flags import inner
 
 # what becomes of an instance
 SWEPT, AGES, COUPLED, RANGE, LARGE, STUCK = 0, 1, 2, 3, 4, 5

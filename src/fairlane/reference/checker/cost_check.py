@@ -28,19 +28,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations_with_replacement, pairwise
 from math import comb, prod
-from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from fairlane.reference.checker.certificate_check import fingerprint
 from fairlane.reference.checker.cost_groups import Group, Local, read_groups
+from fairlane.reference.checker.kernels.arguments import Actions, Costs, Groups, Ints, Laws, Room, Stack
 from fairlane.reference.errors import CertificateRejected, Unsupported
 from fairlane.reference.model.instance import Instance
 from fairlane.reference.model.request import Request
-
-Costs = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 UNIT_ROUNDOFF = Fraction(1, 2**53)
 RANGE = Fraction(10) ** 250
@@ -215,9 +211,17 @@ def _measure(
     on_progress: Callable[[int, int], None] | None,
 ) -> tuple[float, int, int]:
     # compiled code: loading numba takes longer than a small instance
-    from fairlane.reference.checker._kernel_cost_check import deviations, deviations_alone
+    from fairlane.reference.checker.kernels.deviations import deviations
+    from fairlane.reference.checker.kernels.deviations_alone import deviations_alone
 
-    arrays = _arrays(table, groups, instance, widths, capacities)
+    numbers, laws = _groups_of(groups), _laws_of(groups, instance, len(widths) + len(capacities))
+    actions = Actions(
+        n_widths=len(widths),
+        n_capacities=len(capacities),
+        duration=_durations(instance, widths, capacities, worst=table.worst),
+        time_price=float(instance.objective.time_price),
+        worst=table.worst,
+    )
     total = table.costs.size
     workers = os.cpu_count() or 1
     edges = np.linspace(0, total, CHUNKS * workers + 1).astype(np.int64).tolist()
@@ -235,15 +239,15 @@ def _measure(
         def ints(size: int = n + 2) -> Ints:
             return np.zeros(size, dtype=np.int64)
 
-        groups_of: tuple[object, ...] = (arrays.strides, arrays.sizes)
-        own: tuple[object, ...] = ()
+        found: tuple[float, int, int]
         if alone:
-            own = (*(ints() for _ in range(4)), ints(room), np.zeros(room))
+            stack = Stack(ints(), ints(), ints(), ints(), ints(room), np.zeros(room))
+            found = deviations_alone(*piece, costs, numbers, laws, actions, stack)
         else:
-            groups_of = (arrays.group_of, arrays.group_start, *groups_of, *arrays.places)
-            own = (*(ints() for _ in range(7)), np.zeros(n + 2, dtype=np.bool_), ints())
-        kernel: Callable[..., tuple[float, int, int]] = deviations_alone if alone else deviations
-        return kernel(*piece, costs, *groups_of, *arrays.laws, *own)
+            touched = np.zeros(n + 2, dtype=np.bool_)
+            own = Room(ints(), ints(), ints(), ints(), ints(), ints(), ints(), touched, ints())
+            found = deviations(*piece, costs, numbers, laws, actions, own)
+        return found
 
     with ThreadPoolExecutor(max_workers=workers) as pool:
         try:
@@ -261,34 +265,33 @@ def _measure(
     return worst, n_actions, n_outcomes
 
 
-class _Arrays(NamedTuple):
-    """What the kernels are given: groups, where each group's places lie, laws and prices."""
-
-    group_of: Ints
-    group_start: Ints
-    strides: Ints
-    sizes: Ints
-    places: tuple[object, ...]
-    laws: tuple[object, ...]
-
-
-def _arrays(
-    table: CostTable,
-    groups: Sequence[Group],
-    instance: Instance,
-    widths: Sequence[int],
-    capacities: Sequence[int],
-) -> _Arrays:
+def _groups_of(groups: Sequence[Group]) -> Groups:
+    sizes = [group.places for group in groups]
+    members = [len(group.members) for group in groups]
     longest = max(len(group.chain) for group in groups)
-    most_members = max(len(group.members) for group in groups)
-    n_operators = len(widths) + len(capacities)
+    most_members = max(members)
+    places = [_colexicographic(len(group.chain), len(group.members)) for group in groups]
+    # what does not fit is never looked up: ranks are below the number of places
+    binomial = [[min(comb(a, b), 2**62) for b in range(most_members + 2)] for a in range(longest + most_members + 1)]
+    return Groups(
+        of=np.repeat(np.arange(len(groups)), members),
+        start=np.cumsum([0, *members]),
+        strides=np.array([prod(sizes[g + 1 :]) for g in range(len(groups))]),
+        sizes=np.array(sizes),
+        table_at=np.cumsum([0, *(rows.size for rows in places)])[:-1],
+        table=np.concatenate([rows.ravel() for rows in places]),
+        binomial=np.array(binomial, dtype=np.int64),
+    )
+
+
+def _laws_of(groups: Sequence[Group], instance: Instance, n_operators: int) -> Laws:
+    longest = max(len(group.chain) for group in groups)
     shape = (len(groups), max(1, n_operators), longest)
     counts, at = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
     phase = np.full((len(groups), longest), 2, dtype=np.int64)
     rates = np.zeros((len(groups), longest))
     to: list[int] = []
     p: list[float] = []
-    places: list[Ints] = []
     for g, group in enumerate(groups):
         for x, local in enumerate(group.chain):
             phase[g, x] = 2 if local is None else 0 if local[0] else 1
@@ -297,41 +300,10 @@ def _arrays(
                 counts[g, o, x], at[g, o, x] = len(group.laws[o][x]), len(to)
                 to += [after for after, _ in group.laws[o][x]]
                 p += [float(chance) for _, chance in group.laws[o][x]]
-        places.append(_colexicographic(len(group.chain), len(group.members)))
-    sizes = [group.places for group in groups]
-    members = [len(group.members) for group in groups]
-    # what does not fit is never looked up: ranks are below the number of places
-    binomial = np.array(
-        [[min(comb(a, b), 2**62) for b in range(most_members + 2)] for a in range(longest + most_members + 1)],
-        dtype=np.int64,
-    )
-    return _Arrays(
-        group_of=np.repeat(np.arange(len(groups)), members),
-        group_start=np.cumsum([0, *members]),
-        strides=np.array([prod(sizes[g + 1 :]) for g in range(len(groups))]),
-        sizes=np.array(sizes),
-        places=(
-            np.cumsum([0, *(rows.size for rows in places)])[:-1],
-            np.concatenate([rows.ravel() for rows in places]),
-            binomial,
-        ),
-        laws=(
-            phase,
-            rates,
-            float(instance.objective.time_price),
-            counts,
-            at,
-            np.array(to, dtype=np.int64),
-            np.array(p),
-            len(widths),
-            len(capacities),
-            _shortest(instance, widths, capacities, worst=table.worst),
-            table.worst,
-        ),
-    )
+    return Laws(phase=phase, rates=rates, counts=counts, at=at, to=np.array(to, dtype=np.int64), p=np.array(p))
 
 
-def _shortest(instance: Instance, widths: Sequence[int], capacities: Sequence[int], *, worst: bool) -> Costs:
+def _durations(instance: Instance, widths: Sequence[int], capacities: Sequence[int], *, worst: bool) -> Costs:
     """Durations of the fastest (slowest) graph that holds k rows of a width beside a prompt; 0 where none does."""
     most = max(g.decode_capacity for g in instance.graphs)
     out = np.zeros((len(capacities) + 1, len(widths) + 1, most + 1))

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba import njit
 
-# The kernels allocate nothing, so they go without numba's reference counts, which are atomic and cost more than what
-# a call does here.
-UNCOUNTED: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
-
-kernel: Any = njit(**UNCOUNTED)
+from fairlane.compiling.flags import callee, kernel
 
 
-@kernel
+@callee
 def _rank(after, first, size, binomial, work):
     """Colexicographic rank of the multiset after[first : first + size]."""
     for i in range(size):
@@ -31,44 +24,28 @@ def _rank(after, first, size, binomial, work):
 
 
 @kernel
-def deviations(
-    first,
-    last,
-    costs,
-    group_of,
-    group_start,
-    strides,
-    sizes,
-    table_at,
-    table,
-    binomial,
-    phase,
-    rates,
-    time_price,
-    counts,
-    law_at,
-    law_to,
-    law_p,
-    n_widths,
-    n_capacities,
-    shortest,
-    worst,
-    digits,
-    after,
-    work,
-    rows,
-    member,
-    operator,
-    at,
-    touched,
-    part,
-):
-    """Largest |cost - best| / best over states first to last, or inf; and the number of actions and outcomes met.
-
-    ``shortest[c, w, k]`` is the duration of k rows of width w beside a prompt of capacity c, 0 where there is none;
-    c and w count from 1, and 0 stands for no prompt and no rows. Laws count widths first, then capacities. The arrays
-    from ``digits`` on are room for as many numbers as there are requests.
-    """
+def deviations(first, last, costs, groups, laws, actions, room):
+    """Largest |cost - best| / best over states first to last, or inf; and the number of actions and outcomes met."""
+    group_of, group_start, strides, sizes, binomial = (
+        groups.of,
+        groups.start,
+        groups.strides,
+        groups.sizes,
+        groups.binomial,
+    )
+    phase, counts, law_at, law_to, law_p = laws.phase, laws.counts, laws.at, laws.to, laws.p
+    n_widths, n_capacities, worst = actions.n_widths, actions.n_capacities, actions.worst
+    digits, after, work, rows, member, operator, at, touched, part = (
+        room.digits,
+        room.after,
+        room.work,
+        room.rows,
+        room.member,
+        room.operator,
+        room.at,
+        room.touched,
+        room.part,
+    )
     n = group_of.size
     n_groups = strides.size
     found = 0.0
@@ -80,13 +57,13 @@ def deviations(
             part[g] = place * strides[g]
             size = group_start[g + 1] - group_start[g]
             for i in range(size):
-                digits[group_start[g] + i] = table[table_at[g] + place * size + i]
-        rate = time_price
+                digits[group_start[g] + i] = groups.table[groups.table_at[g] + place * size + i]
+        rate = actions.time_price
         n_rows = 0
         for i in range(n):
             after[i] = digits[i]
             g = group_of[i]
-            rate += rates[g, digits[i]]
+            rate += laws.rates[g, digits[i]]
             if phase[g, digits[i]] == 1:
                 rows[n_rows] = i
                 n_rows += 1
@@ -102,7 +79,7 @@ def deviations(
                     if mask >> j & 1:
                         member[k] = rows[j]
                         k += 1
-                if k >= shortest.shape[2] or (k == 0 and prompt < 0):
+                if k >= actions.duration.shape[2] or (k == 0 and prompt < 0):
                     continue
                 size = k
                 if prompt >= 0:
@@ -122,7 +99,7 @@ def deviations(
                     for c in range(n_capacities + 1):
                         if (c == 0) != (prompt < 0):
                             continue
-                        t = shortest[c, w, k]
+                        t = actions.duration[c, w, k]
                         if t == 0.0:
                             continue
                         for j in range(k):
@@ -190,121 +167,6 @@ def deviations(
         else:
             deviation = abs(cost - best) / best
             # a NaN compares with nothing
-            if not deviation <= found:
-                found = deviation if deviation >= 0.0 else np.inf
-    return found, n_actions, n_outcomes
-
-
-@kernel
-def deviations_alone(
-    first,
-    last,
-    costs,
-    strides,
-    sizes,
-    phase,
-    rates,
-    time_price,
-    counts,
-    law_at,
-    law_to,
-    law_p,
-    n_widths,
-    n_capacities,
-    shortest,
-    worst,
-    digits,
-    rows,
-    chosen,
-    begun,
-    number,
-    chance,
-):
-    """The same where every request is a group of its own, so that a transition moves a state's number by a sum.
-
-    Sets of rows are met depth first, prompt first. Each keeps its joint outcomes, and a set with one more row is made
-    from them; ``number`` and ``chance`` are the stack of those, ``begun`` where each set's begin, ``chosen`` which
-    row came last.
-    """
-    n = strides.size
-    most_rows = shortest.shape[2] - 1
-    found = 0.0
-    n_actions = 0
-    n_outcomes = 0
-    for state in range(first, last):
-        rate = time_price
-        n_rows = 0
-        for i in range(n):
-            digits[i] = (state // strides[i]) % sizes[i]
-            rate += rates[i, digits[i]]
-            if phase[i, digits[i]] == 1:
-                rows[n_rows] = i
-                n_rows += 1
-        best = -1.0 if worst else np.inf
-        some = False
-        for prompt in range(-1, n):
-            if prompt >= 0 and phase[prompt, digits[prompt]] != 0:
-                continue
-            for c in range(n_capacities + 1):
-                if (c == 0) != (prompt < 0):
-                    continue
-                # the joint outcomes of no rows
-                begun[0] = 0
-                if prompt < 0:
-                    number[0], chance[0] = state, 1.0
-                    begun[1] = 1
-                else:
-                    law = law_at[prompt, n_widths + c - 1, digits[prompt]]
-                    count = counts[prompt, n_widths + c - 1, digits[prompt]]
-                    expected = 0.0
-                    for j in range(count):
-                        number[j] = state + (law_to[law + j] - digits[prompt]) * strides[prompt]
-                        chance[j] = law_p[law + j]
-                        expected += chance[j] * costs[number[j]]
-                    begun[1] = count
-                    n_outcomes += count
-                    t = shortest[c, 0, 0]
-                    if t > 0.0:
-                        n_actions += 1
-                        some = True
-                        total = t * rate + expected
-                        best = max(best, total) if worst else min(best, total)
-                for w in range(1, n_widths + 1):
-                    if n_rows == 0 or most_rows == 0 or shortest[c, w, 1] == 0.0:
-                        continue
-                    depth = 0
-                    chosen[0] = -1
-                    while depth >= 0:
-                        chosen[depth] += 1
-                        if chosen[depth] >= n_rows or depth >= most_rows or shortest[c, w, depth + 1] == 0.0:
-                            depth -= 1
-                            continue
-                        row = rows[chosen[depth]]
-                        law = law_at[row, w - 1, digits[row]]
-                        count = counts[row, w - 1, digits[row]]
-                        expected = 0.0
-                        to = begun[depth + 1]
-                        for j in range(law, law + count):
-                            move, p = (law_to[j] - digits[row]) * strides[row], law_p[j]
-                            for k in range(begun[depth], begun[depth + 1]):
-                                number[to] = number[k] + move
-                                chance[to] = chance[k] * p
-                                expected += chance[to] * costs[number[to]]
-                                to += 1
-                        n_outcomes += to - begun[depth + 1]
-                        n_actions += 1
-                        some = True
-                        total = shortest[c, w, depth + 1] * rate + expected
-                        best = max(best, total) if worst else min(best, total)
-                        depth += 1
-                        begun[depth + 1] = to
-                        chosen[depth] = chosen[depth - 1]
-        cost = costs[state]
-        if not some or best == 0.0:
-            if cost != 0.0:
-                found = np.inf
-        else:
-            deviation = abs(cost - best) / best
             if not deviation <= found:
                 found = deviation if deviation >= 0.0 else np.inf
     return found, n_actions, n_outcomes
