@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +22,6 @@ class Compiling:
 
 
 _told: list[Callable[[Compiling], None]] = []
-_watching: list[Any] = []
 
 
 @contextmanager
@@ -39,39 +37,7 @@ def told(listener: Callable[[Compiling], None]) -> Iterator[None]:
         _told.remove(listener)
 
 
-def watch() -> None:
-    """Pass numba's events on, of this package's kernels only; called where the first kernel is defined."""
-    if _watching:
-        return
-    from numba.core import event
-
-    class Listener(event.Listener):  # type: ignore[misc]  # numba has no types
-        def __init__(self) -> None:
-            # numba compiles under a lock, and what a kernel calls is compiled within it
-            self.depth = 0
-            self.kernel = ""
-
-        def on_start(self, event: Any) -> None:
-            if self.depth == 0:
-                function = event.data["dispatcher"].py_func
-                if not function.__module__.startswith("fairlane."):
-                    return
-                self.kernel = f"{function.__module__}.{function.__qualname__}"
-                _tell(Compiling(kernel=self.kernel, begins=True))
-            self.depth += 1
-
-        def on_end(self, event: Any) -> None:
-            if self.depth == 0:
-                return
-            self.depth -= 1
-            if self.depth == 0:
-                _tell(Compiling(kernel=self.kernel, begins=False))
-
-    listener = Listener()
-    _watching.append(listener)
-    event.register("numba:compile", listener)
-
-
-def _tell(what: Compiling) -> None:
+def tell(what: Compiling) -> None:
+    """Tell everybody who asked."""
     for listener in tuple(_told):
         listener(what)

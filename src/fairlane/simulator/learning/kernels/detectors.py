@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from fairlane.oracle.kernels.compile_flags import kernel
+from fairlane.compiling.flags import kernel
 from fairlane.simulator.learning.kernels.estimate_row import (
     ACTIVE,
     ALPHA,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from fairlane.oracle.kernels.compile_flags import kernel
+from fairlane.compiling.flags import kernel
 
 # moments take three columns each: count, mean, sum of squared deviations
 LIFETIME, GPU, HOST, ACTIVE, BLOCKS, PARTIAL = range(0, 18, 3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from fairlane.oracle.kernels.compile_flags import kernel
+from fairlane.compiling.flags import kernel
 from fairlane.simulator.learning.kernels.detectors import (
     examine_blocks,
     examine_logs,
