@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairlane.oracle.kernels.compile_flags import callee, kernel
+from fairlane.compiling.flags import callee, kernel
 from fairlane.simulator.learning.kernels.choice import decide
 from fairlane.simulator.learning.kernels.columns import (
     BROKEN_CREDIT,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from fairlane.oracle.kernels.compile_flags import callee, inner, kernel
+from fairlane.compiling.flags import callee, inner, kernel
 from fairlane.simulator.learning.kernels.choice import FULL_TOLERANCE_MS, prior_ms
 from fairlane.simulator.learning.kernels.columns import (
     ACCEPTANCE,

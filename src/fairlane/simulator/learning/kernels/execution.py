@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from fairlane.oracle.kernels.compile_flags import kernel
+from fairlane.compiling.flags import kernel
 
 TICKS_PER_MS = 1_000_000
 # columns of the table of laws

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from fairlane.oracle.kernels.compile_flags import callee, inner
+from fairlane.compiling.flags import callee, inner
 from fairlane.simulator.learning.kernels.columns import (
     AGE,
     AGE_PRICE,
