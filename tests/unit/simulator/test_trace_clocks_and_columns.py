@@ -83,6 +83,14 @@ def test_a_chat_log_needs_its_unit_stated_and_takes_both() -> None:
     assert arrivals(read_trace(text, "t", ms_per_unit=1)) == [0, 1]
 
 
+def test_a_log_with_fields_of_nobody_known_needs_its_unit_stated() -> None:
+    text = chats("100", "101", session=7)
+    with pytest.raises(DataError, match="found the fields 'session', which mooncake does not have"):
+        read_trace(text, "t")
+    assert arrivals(read_trace(text, "t", ms_per_unit=1000)) == [0, 1000]
+    assert arrivals(read_trace(text, "t", layout=TraceFormat.MOONCAKE)) == [0, 1]
+
+
 def test_numbers_that_contradict_their_format_are_refused_until_the_unit_is_stated() -> None:
     # Mooncake counts whole ms
     with pytest.raises(DataError, match=r"row 2, column timestamp: found 101\.5, and the format mooncake counts whole"):

@@ -161,6 +161,8 @@ def read_trace(
     trace = trace_of(spec.read_rows(text, file, ms_per_unit), file)
     if spec.dates:
         return _told(trace, text, file, ms_per_unit=None, read=spec.columns, dates=True)
+    if layout is None and ms_per_unit is None and spec.format is TraceFormat.MOONCAKE:
+        _check_publisher(text, file, spec)
     fixed = spec.ms_per_unit
     if fixed is not None and ms_per_unit is None and (doubt := _doubt(trace.origin_ms, fixed)):
         raise DataError(f"{file}: {doubt}, and the format {chosen.value} counts {_unit(fixed)}; need the unit stated")
@@ -214,6 +216,16 @@ def _check_layout(text: str, file: str, spec: TraceSpec) -> None:
     if hint:
         missing = next(name for name in spec.columns if name not in columns)
         raise DataError(f"{file}: column {missing} of the format {spec.format.value} is missing{hint}")
+
+
+def _check_publisher(text: str, file: str, spec: TraceSpec) -> None:
+    """Refuse to take another system's log for this publisher's, and its unit with it."""
+    strange = [name for name in columns_in(text) if name not in (*spec.columns, *spec.others)]
+    if strange:
+        raise DataError(
+            f"{file}: found the fields {', '.join(map(found, strange[:8]))}, which {spec.format.value} does not have, "
+            f"so its unit is not sure either; need the time unit stated, or --format {spec.format.value}"
+        )
 
 
 def _elsewhere(columns: tuple[str, ...]) -> str:
