@@ -1,12 +1,13 @@
 """Reading publications of any system from a file.
 
-JSON (``.json``): a list of requests, or an object with ``requests`` and, if wanted, ``targets``, ``start_ms`` and
-``boundary_ms``. A request is ::
+JSON (``.json``): a list of requests, or an object with ``requests`` and, if wanted, ``targets``, ``start_ms``,
+``boundary_ms`` and ``drafts_by_position`` (``[proposed, reached, accepted]`` of each). A request is ::
 
     {"id": "a", "arrival_ms": 0, "publications": [[50, 1], [400, 3]]}
 
 with, if wanted, ``prompt`` (prompt tokens; 0 says that it arrives decoding, so that its arrival opens the first gap
 and it has no TTFT), ``finished`` (default: true where anything was published), ``rejected`` (true, or the reason),
+``failed`` (likewise: it was taken and ended in an error, perhaps after some output),
 ``targets`` (its own, as ``{"ttft_ms": 200}``), ``proposed_drafts`` and ``accepted_drafts``.
 
 JSON lines (``.jsonl``): one such request a line. CSV (``.csv``): the columns ``id``, ``arrival_ms``, ``at_ms`` and
@@ -24,6 +25,7 @@ from pathlib import PurePath
 
 from fairlane.reference.errors import DataError, InvalidInstance
 from fairlane.simulator.benchmark_files import is_benchmark, read_benchmark
+from fairlane.simulator.draft_positions import DraftPosition
 from fairlane.simulator.goodput import NO_TARGETS, Targets, read_targets
 from fairlane.simulator.publication_rows import PublicationFormat, PublicationRow, table_of
 from fairlane.simulator.publication_table import UNKNOWN, Outcome, PublicationTable
@@ -48,11 +50,13 @@ REQUEST_FIELDS = (
     "prompt",
     "finished",
     "rejected",
+    "failed",
     "targets",
     "proposed_drafts",
     "accepted_drafts",
 )
 REQUIRED = ("id", "arrival_ms", "publications")
+WANTED = ("targets", "start_ms", "boundary_ms", "drafts_by_position")
 # kept with the data by whoever wrote it, and not read
 ANNOTATIONS = ("name", "description", "source", "note", "kind", "expect", "schema")
 
@@ -138,10 +142,8 @@ def _json(text: str, file: str) -> PublicationFile:
     value = parse_json(text, file)
     top: Mapping[str, object] = value if isinstance(value, dict) else {"requests": value}
     for key in top:
-        if key not in ("requests", "targets", "start_ms", "boundary_ms", *ANNOTATIONS):
-            raise DataError(
-                f"{file}: found the field {shown(key)}; need requests, and if wanted targets, start_ms, boundary_ms"
-            )
+        if key not in ("requests", *WANTED, *ANNOTATIONS):
+            raise DataError(f"{file}: found the field {shown(key)}; need requests, and if wanted {', '.join(WANTED)}")
     listed = top.get("requests")
     if not isinstance(listed, list):
         what = shown(listed) if "requests" in top else "no requests"
@@ -155,7 +157,13 @@ def _json(text: str, file: str) -> PublicationFile:
         rows.append(_request(item, partial(_in_item, at), seen, i + 1))
     bounds = {k: None if top.get(k) is None else read_ms(top[k], f"{file}: {k}") for k in ("start_ms", "boundary_ms")}
     return PublicationFile(
-        table=table_of(rows, start_ms=bounds["start_ms"], boundary_ms=bounds["boundary_ms"], file=file),
+        table=table_of(
+            rows,
+            start_ms=bounds["start_ms"],
+            boundary_ms=bounds["boundary_ms"],
+            draft_positions=_positions(top.get("drafts_by_position"), f"{file}: drafts_by_position"),
+            file=file,
+        ),
         targets=_targets(top.get("targets"), f"{file}: targets"),
     )
 
@@ -202,19 +210,19 @@ def _request(value: Mapping[str, object], at: Callable[[str], str], seen: dict[s
         _in_order(time, before, j == 0, where)
         publications.append((time, read_whole(pair[1], where, minimum=1)))
         before = time
-    rejected = value.get("rejected")
-    if not (rejected is None or isinstance(rejected, (bool, str))):
-        raise DataError(f"{at('rejected')}: found {shown(rejected)}; need true, false or the reason")
-    finished = value.get("finished", bool(publications))
+    turned_away, failed = _said(value, "rejected", at), _said(value, "failed", at)
+    finished = value.get("finished", bool(publications) and not failed)
     if not isinstance(finished, bool):
         raise DataError(f"{at('finished')}: found {shown(finished)}; need true or false")
     if finished and not publications:
         raise DataError(f"{at('finished')}: found true without a publication; need at least one")
-    turned_away = rejected is True or (isinstance(rejected, str) and bool(rejected))
     if turned_away and publications:
         raise DataError(
-            f"{at('rejected')}: found {shown(rejected)} with publications; need none for a rejected request"
+            f"{at('rejected')}: found {shown(value['rejected'])} with publications; need none for a rejected request"
         )
+    if failed and (finished or turned_away):
+        other = "finished" if finished else "rejected"
+        raise DataError(f"{at('failed')}: found {shown(value['failed'])} beside {other}; need one of them")
     prompt = value.get("prompt")
     drafts = {
         name: read_whole(value[name], at(name), minimum=0) if name in value else 0
@@ -229,12 +237,43 @@ def _request(value: Mapping[str, object], at: Callable[[str], str], seen: dict[s
         id=request_id,
         arrival_ms=arrival,
         publications=tuple(publications),
-        outcome=Outcome.REJECTED if turned_away else Outcome.FINISHED if finished else Outcome.UNFINISHED,
+        outcome=_outcome(turned_away=turned_away, failed=failed, finished=finished),
         prompt=UNKNOWN if prompt is None else read_whole(prompt, at("prompt"), minimum=0),
         targets=_targets(value.get("targets"), at("targets")),
         proposed_drafts=drafts["proposed_drafts"],
         accepted_drafts=drafts["accepted_drafts"],
     )
+
+
+def _said(value: Mapping[str, object], name: str, at: Callable[[str], str]) -> bool:
+    """Whether a field says so: true, or a reason that is not empty."""
+    found = value.get(name)
+    if not (found is None or isinstance(found, (bool, str))):
+        raise DataError(f"{at(name)}: found {shown(found)}; need true, false or the reason")
+    return bool(found)
+
+
+def _outcome(*, turned_away: bool, failed: bool, finished: bool) -> Outcome:
+    if turned_away or failed:
+        return Outcome.REJECTED if turned_away else Outcome.FAILED
+    return Outcome.FINISHED if finished else Outcome.UNFINISHED
+
+
+def _positions(value: object, where: str) -> tuple[DraftPosition, ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise DataError(f"{where}: found {shown(value)}; need a list of [proposed, reached, accepted]")
+    found = []
+    for j, row in enumerate(value):
+        if not isinstance(row, list) or len(row) != 3:
+            raise DataError(f"{where}[{j}]: found {_pair(row)}; need [proposed, reached, accepted]")
+        proposed, reached, accepted = (read_whole(count, f"{where}[{j}]", minimum=0) for count in row)
+        try:
+            found.append(DraftPosition(position=j + 1, proposed=proposed, reached=reached, accepted=accepted))
+        except InvalidInstance as error:
+            raise DataError(f"{where}[{j}]: {error}") from None
+    return tuple(found)
 
 
 def _pair(value: object) -> str:

@@ -213,3 +213,33 @@ def test_the_command_reads_a_result_and_names_the_format_that_fits(
     assert "its columns are those of --format benchmark" in capsys.readouterr().err
     assert run(["simulate", "--decode-values", "1", "--requests", str(log), "--output", str(tmp_path / "o")]) == 2
     assert "it looks like a vLLM log: --columns arrival=queued_ts" in capsys.readouterr().err
+
+
+def test_failed_requests_and_draft_positions_of_a_publications_file() -> None:
+    requests: list[dict[str, object]] = [
+        {"id": "a", "arrival_ms": 0, "publications": [[5, 1], [9, 1]]},
+        {"id": "b", "arrival_ms": 0, "publications": [[6, 1]], "failed": "connection reset"},
+        {"id": "c", "arrival_ms": 0, "publications": [], "failed": True},
+    ]
+    document: dict[str, object] = {
+        "requests": requests,
+        "drafts_by_position": [[8, 8, 6], [8, 6, 3]],
+        "targets": {"e2e_ms": 100},
+    }
+    file = read_publications(json.dumps(document), "p.json", layout=PublicationFormat.JSON)
+    metrics = measure(file.table, targets=file.targets)
+    assert (metrics.n_finished, metrics.n_failed, metrics.n_unfinished) == (1, 2, 0)
+    # a failed request meets nothing and stays in the denominator
+    assert metrics.goodput.attainment == Fraction(1, 3)
+    assert [p.conditional for p in metrics.acceptance_by_position] == [Fraction(3, 4), Fraction(1, 2)]
+    for change, words in (
+        ({"drafts_by_position": [[8, 9, 6]]}, r"drafts_by_position\[0\]: draft position 1 has 6 accepted of 9 reached"),
+        ({"drafts_by_position": [[8, 6]]}, r"drafts_by_position\[0\]: found a list of 2"),
+        (
+            {"requests": [{**requests[0], "failed": True, "finished": True}]},
+            "failed: found true beside fin",
+        ),
+        ({"requests": [{**requests[2], "rejected": True}]}, "failed: found true beside rejected"),
+    ):
+        with pytest.raises(DataError, match=words):
+            read_publications(json.dumps(document | change), "p.json", layout=PublicationFormat.JSON)
