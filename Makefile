@@ -8,7 +8,7 @@ WORKERS ?= 2
 STAMP := $(VENV)/.installed
 STAMP_DEV := $(VENV)/.installed-dev
 
-.PHONY: verify test test-full lint types imports notes gallery docs bench update-constraints clean
+.PHONY: verify test test-full lowest lint types imports notes gallery docs bench update-constraints clean
 
 verify: $(STAMP)
 	$(BIN)/fairlane verify
@@ -18,6 +18,23 @@ test: $(STAMP_DEV)
 
 test-full: $(STAMP_DEV)
 	FAIRLANE_FULL=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
+
+# the lowest versions that pyproject.toml promises, in an environment of their own, under a part of the tests that
+# touches every dependency of the main job
+LOWEST := .venv-lowest
+LOWEST_TESTS := tests/unit/reference tests/unit/oracle/test_certificate.py tests/unit/oracle/test_long_run.py \
+  tests/unit/pictures tests/unit/suite tests/cli/test_startup.py tests/cli/test_targets.py tests/cli/test_allocate.py
+
+lowest: $(LOWEST)/.installed
+	# an old package may use what newer ones of its own dependencies have deprecated
+	$(LOWEST)/bin/python -m pytest -q -p no:cacheprovider -W default::DeprecationWarning $(LOWEST_TESTS)
+
+$(LOWEST)/.installed: pyproject.toml
+	rm -rf $(LOWEST)
+	$(FAIRLANE_PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	$(LOWEST)/bin/python -m uv pip install --quiet --python $(LOWEST) --resolution lowest-direct -e '.[all,test]'
+	touch $@
 
 lint: $(STAMP_DEV)
 	$(BIN)/ruff check src tests benchmarks docs
@@ -48,7 +65,7 @@ $(BIN)/python:
 	$(FAIRLANE_PYTHON) -m venv $(VENV)
 
 $(STAMP): pyproject.toml constraints.txt | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[all]'
 	touch $@
 
 $(STAMP_DEV): pyproject.toml constraints.txt | $(BIN)/python
@@ -60,4 +77,4 @@ update-constraints: $(STAMP_DEV)
 	$(BIN)/python -m pip freeze --exclude-editable | sed '/ @ /d' > constraints.txt
 
 clean:
-	rm -rf $(VENV) build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .fairlane-cache
+	rm -rf $(VENV) $(LOWEST) build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .fairlane-cache

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from fairlane.reference.errors import DataError, FairlaneError, InvalidInstance, PolicyError
+from fairlane.reference.extras import unsupported_without
 
 EXIT_DONE, EXIT_FAILED, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 1, 2, 130
 
@@ -46,6 +47,11 @@ def run(arguments: Sequence[str]) -> int:
         return _say(str(error), EXIT_BAD_INPUT)
     except FairlaneError as error:
         return _say(str(error), EXIT_FAILED)
+    except ModuleNotFoundError as error:
+        told = unsupported_without(error)
+        if told is None:
+            raise
+        return _say(str(told), EXIT_FAILED)
     except BrokenPipeError:
         # the reader of a pipe has gone; nothing more can be said, and the flush at exit must not try
         sys.stdout = None

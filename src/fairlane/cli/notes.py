@@ -7,7 +7,6 @@ import os
 import secrets
 import sys
 from datetime import date
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +14,7 @@ import typer
 
 from fairlane.cli import output
 from fairlane.cli.targets import folder_target
-from fairlane.reference.errors import DataError, InvalidInstance, Unsupported
+from fairlane.reference.errors import DataError, InvalidInstance
 
 if TYPE_CHECKING:
     from fairlane.proofs.claims.checking import Report, Run
@@ -110,9 +109,6 @@ def _report(
 ) -> tuple[Collection, Report]:
     if not (math.isfinite(limit_s) and limit_s > 0):
         raise InvalidInstance(f"--time-limit is {limit_s:g}; need seconds > 0")
-    missing = [name for name in ("markdown_it", "mdit_py_plugins") if find_spec(name) is None]
-    if missing:
-        raise Unsupported(f"notes are read with {' and '.join(missing)}, which is not installed; need fairlane[notes]")
     from fairlane.proofs.claims.checking import check as check_collection
     from fairlane.proofs.claims.collection import load_collection
 

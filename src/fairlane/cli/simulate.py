@@ -14,6 +14,7 @@ from fairlane.reference.errors import InvalidInstance, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import ModuleType
 
     from fairlane.reference.model.graph import Catalog
     from fairlane.simulator.cases import Case, MeasuredCase
@@ -57,7 +58,6 @@ def command(
     pictures: Annotated[bool, typer.Option("--pictures", help="Also PNG and SVG pictures of each case.")] = False,
 ) -> None:
     """Simulate, and write summary.csv, requests.csv, trace.jsonl and catalog.json into a new directory."""
-    from fairlane.pictures.report import picture_files, render_report
     from fairlane.reference.exact import parse_number
     from fairlane.simulator import run_files
     from fairlane.simulator.cases import measure_cases
@@ -66,6 +66,10 @@ def command(
         # what goes into the new directory is checked by making it
         if file is not None and file.absolute().parent != target.absolute():
             file_target(file)
+    report: ModuleType | None = None
+    if pictures or html is not None:
+        # it draws with an extra, whose absence is told before the run
+        from fairlane.pictures import report
     values = [parse_number(text, "--decode-values") for text in decode_values.split(",")]
     if any(value < 0 for value in values):
         raise InvalidInstance(f"--decode-values is {decode_values!r}; need values >= 0")
@@ -109,12 +113,12 @@ def command(
         with (folder / "trace.jsonl").open("w", encoding="utf-8") as lines:
             for entry in entries:
                 lines.writelines(line + "\n" for line in run_files.trace_lines(entry))
-        if pictures:
+        if report is not None and pictures:
             for k, entry in enumerate(entries):
-                for name, content in picture_files(entry).items():
+                for name, content in report.picture_files(entry).items():
                     (folder / f"{k:03d}-{entry.label}-{name}").write_bytes(content)
-    if html is not None:
-        write_text(render_report(entries, title="fairlane simulate"), html)
+    if report is not None and html is not None:
+        write_text(report.render_report(entries, title="fairlane simulate"), html)
     if perfetto is not None:
         from fairlane.pictures.perfetto import trace_text
 

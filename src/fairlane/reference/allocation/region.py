@@ -82,7 +82,7 @@ def rate_region(
         import cvxpy
     except ImportError:
         raise Unsupported(
-            "rate_region needs CVXPY, which is not installed; install it with `pip install cvxpy`"
+            "rate_region needs CVXPY, which is not installed; need the extra: pip install 'fairlane[cvxpy]'"
         ) from None
     if isinstance(rates_or_graphs, Catalog) and requests is None:
         raise InvalidInstance("requests is missing; need the requests beside a catalog")
