@@ -126,6 +126,17 @@ def test_a_trace_in_epoch_seconds_runs_from_its_first_arrival(
     assert {r["limit"] for r in rows_of(target / "requests.csv")} == {"4096"}
 
 
+def test_requests_after_the_horizon_are_said_to_be_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace = tmp_path / "t.csv"
+    trace.write_text("arrival_s,prompt,output\n100,100,4\n900,100,4\n901,100,4\n")
+    words = ["simulate", "--decode-values", "16", "--requests", str(trace), "--horizon-ms", "5000"]
+    assert run([*words, "--output", str(tmp_path / "out")]) == 0
+    shown = capsys.readouterr().out
+    # the horizon is five seconds after the first arrival
+    assert "1 of 1" in shown
+    assert "t: 2 requests arrive after the horizon and are in no count" in shown
+
+
 def test_options_of_lengths_are_named_in_the_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "t.csv").write_text("arrival_ms,prompt,output,weight\n0,100,4,3\n1,100,9,1\n")
     (tmp_path / "other.csv").write_text("arrival_ms,prompt,output\n0,100,4\n1,100,9\n")

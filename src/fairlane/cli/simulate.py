@@ -176,6 +176,9 @@ def _print(entries: Sequence[MeasuredCase], target: Path) -> None:
         )
     terminal = output.console()
     terminal.print(table)
+    late = {entry.label: entry.metrics.n_not_arrived for entry in entries if entry.metrics.n_not_arrived}
+    for label, count in late.items():
+        terminal.print(f"{label}: {count:,} requests arrive after the horizon and are in no count", markup=False)
     for lengths in dict.fromkeys(entry.lengths for entry in entries if entry.lengths is not None):
         terminal.print(f"output lengths: {lengths}", markup=False)
     terminal.print(f"written to {target}: summary.csv, requests.csv, trace.jsonl, catalog.json")
