@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from fairlane.compiling.flags import kernel
+from fairlane.compiling.flags import callee
 from fairlane.simulator.learning.kernels.estimate_row import (
     ACTIVE,
     ALPHA,
@@ -48,7 +48,7 @@ NORMAL_MAD, LEAST_VARIANCE = 1.482602218505602, 1e-8
 LOG_FASTER, LOG_SLOWER = math.log(0.8), math.log(1.2)
 
 
-@kernel
+@callee
 def keep(rows, g, value):
     """One more duration at the end of the buffer."""
     n = int(rows[g, BUFFERED])
@@ -56,7 +56,7 @@ def keep(rows, g, value):
     rows[g, BUFFERED] = n + 1.0
 
 
-@kernel
+@callee
 def forget_detector(rows, g):
     """Nothing remembered but the log moments."""
     for column in range(DETECTOR, DETECTOR + N_DETECTOR):
@@ -65,7 +65,7 @@ def forget_detector(rows, g):
     rows[g, PENDING] = 0.0
 
 
-@kernel
+@callee
 def block_side(rows, g, block):
     """1 or -1 for a block mean above or below the reference, 0 for no suspect."""
     if abs(block - rows[g, RAW]) < CHANGE * rows[g, RAW]:
@@ -75,7 +75,7 @@ def block_side(rows, g, block):
     return -1.0 if block < rows[g, LOW] else 0.0
 
 
-@kernel
+@callee
 def examine_blocks(rows, g, value, block_size):
     """The detector of `estimators.regime`."""
     keep(rows, g, value)
@@ -112,14 +112,14 @@ def examine_blocks(rows, g, value, block_size):
     return 0
 
 
-@kernel
+@callee
 def variance_factor(n, rho):
     """F(n) of the log detector."""
     rest = 1.0 - rho
     return 1.0 + 2.0 * (rho / rest - rho * (1.0 - math.pow(rho, n)) / (n * rest * rest))
 
 
-@kernel
+@callee
 def freeze(rows, g):
     """A reference of the log detector from the active observations, with the next number."""
     count = rows[g, LOG_COUNT]
@@ -138,7 +138,7 @@ def freeze(rows, g):
     rows[g, HELD] = 1.0
 
 
-@kernel
+@callee
 def log_side(rows, g, first, n, allowance):
     """1 or -1 for n buffered durations above or below the frozen reference, 0 for no change."""
     total = 0.0
@@ -158,7 +158,7 @@ def log_side(rows, g, first, n, allowance):
     return -1.0 if difference < -half else 0.0
 
 
-@kernel
+@callee
 def log_buffer(rows, g):
     """Buffered durations enter the log moments, and the buffer is empty."""
     for k in range(int(rows[g, BUFFERED])):
@@ -166,7 +166,7 @@ def log_buffer(rows, g):
     rows[g, BUFFERED] = 0.0
 
 
-@kernel
+@callee
 def lifetime_allowance(j):
     """Two-sided allowance of the j-th reference."""
     power = 1.0
@@ -175,7 +175,7 @@ def lifetime_allowance(j):
     return ALLOWANCE / (power * (power + 1.0))
 
 
-@kernel
+@callee
 def examine_logs(rows, g, value, once):
     """The detector of `estimators.log_regime`."""
     keep(rows, g, value)
@@ -221,7 +221,7 @@ def examine_logs(rows, g, value, once):
     return 0
 
 
-@kernel
+@callee
 def sorted_middle(rows, g, first, n):
     """Median of n numbers of the buffer from ``first`` on, which are sorted in place."""
     for k in range(first + 1, first + n):
@@ -235,7 +235,7 @@ def sorted_middle(rows, g, first, n):
     return upper if n % 2 == 1 else (rows[g, BUFFER + first + n // 2 - 1] + upper) / 2.0
 
 
-@kernel
+@callee
 def first_reference(rows, g):
     """Log moments of the warm-up, clipped around their median; the buffer is empty afterwards."""
     for k in range(WARM_UP):
@@ -250,7 +250,7 @@ def first_reference(rows, g):
     rows[g, BUFFERED] = 0.0
 
 
-@kernel
+@callee
 def add_evidence(rows, g, evidence, away, shift, variance):
     """One more term in a cumulative sum and its run."""
     ratio = shift / variance * (away - 0.5 * shift)
@@ -263,7 +263,7 @@ def add_evidence(rows, g, evidence, away, shift, variance):
         rows[g, evidence + 1] = 0.0
 
 
-@kernel
+@callee
 def examine_sums(rows, g, value):
     """The detector of `estimators.clipped_cusum`."""
     keep(rows, g, value)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from fairlane.compiling.flags import kernel
+from fairlane.compiling.flags import callee, kernel
 
 # moments take three columns each: count, mean, sum of squared deviations
 LIFETIME, GPU, HOST, ACTIVE, BLOCKS, PARTIAL = range(0, 18, 3)
@@ -47,7 +47,7 @@ def clear(rows, g):
     rows[g, OPERATIONAL] = math.nan
 
 
-@kernel
+@callee
 def add(rows, g, moments, value):
     """One more number in three columns of moments."""
     count = rows[g, moments] + 1.0
@@ -58,7 +58,7 @@ def add(rows, g, moments, value):
     rows[g, moments + SQUARES] += step * (value - mean)
 
 
-@kernel
+@callee
 def start_regime(rows, g):
     """An active regime without observations, its belief at the prior."""
     for column in range(ACTIVE, PARTIAL + 3):
@@ -69,7 +69,7 @@ def start_regime(rows, g):
     rows[g, LOCATION] = rows[g, PRIOR]
 
 
-@kernel
+@callee
 def add_to_regime(rows, g, value, block_size):
     """One more duration in the active regime; a block that it completes is counted once."""
     add(rows, g, ACTIVE, value)
@@ -89,7 +89,7 @@ def add_to_regime(rows, g, value, block_size):
     rows[g, PARTIAL + SQUARES] = 0.0
 
 
-@kernel
+@callee
 def belief(rows, g, block_size, partial_blocks, prior_ms):
     """Kappa, alpha, beta and m, the unfinished block included on demand; around ``prior_ms`` while unmeasured."""
     if rows[g, LIFETIME] == 0.0:
@@ -122,7 +122,7 @@ def execution_law(rows, g, block_size, partial_blocks, prior_ms, variance_blocks
     return 2.0 * alpha, m, math.sqrt(beta * (variance_blocks + 1.0 / kappa) / alpha)
 
 
-@kernel
+@callee
 def add_log(rows, g, value):
     """One more number in the log moments."""
     count = rows[g, LOG_COUNT]
@@ -141,20 +141,20 @@ def add_log(rows, g, value):
     rows[g, LOG_LAST] = away
 
 
-@kernel
+@callee
 def log_mean(rows, g):
     """Mean of the log moments."""
     return rows[g, LOG_FIRST] + rows[g, LOG_TOTAL] / rows[g, LOG_COUNT]
 
 
-@kernel
+@callee
 def log_spread(rows, g):
     """Sum of squared deviations of the log moments."""
     spread = rows[g, LOG_SQUARES] - rows[g, LOG_TOTAL] * rows[g, LOG_TOTAL] / rows[g, LOG_COUNT]
     return spread if spread > 0.0 else 0.0
 
 
-@kernel
+@callee
 def lag_one(rows, g):
     """Biased lag-one autocorrelation of the log moments; 0 for numbers that are all the same."""
     spread = log_spread(rows, g)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from fairlane.compiling.flags import kernel
+from fairlane.compiling.flags import callee, kernel
 from fairlane.simulator.learning.kernels.detectors import (
     examine_blocks,
     examine_logs,
@@ -49,7 +49,7 @@ class RowOptions(NamedTuple):
     partial_blocks: bool
 
 
-@kernel
+@callee
 def valid(duration_ms, gpu_ms):
     """Whether a timing counts; nan stands for a GPU part that was not measured, or for a missing duration."""
     if not (math.isfinite(duration_ms) and duration_ms > 0.0):
@@ -57,7 +57,7 @@ def valid(duration_ms, gpu_ms):
     return math.isnan(gpu_ms) or (math.isfinite(gpu_ms) and gpu_ms > 0.0)
 
 
-@kernel
+@callee
 def median_of_recent(rows, g):
     """Median of the last nine durations, or of fewer at the beginning."""
     n = int(min(rows[g, LIFETIME], float(N_RECENT)))
@@ -75,7 +75,7 @@ def median_of_recent(rows, g):
     return high if n % 2 == 1 else (low + high) / 2.0
 
 
-@kernel
+@callee
 def examine(rows, g, duration_ms, detector, block_size):
     """How many of the last durations start a new regime."""
     if detector == BLOCK_DETECTOR:

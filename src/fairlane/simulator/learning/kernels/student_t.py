@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
+from fairlane.compiling.flags import callee, kernel
 
 MOST_TERMS = 5000
 MOST_STEPS = 60
@@ -37,7 +37,7 @@ P = (
 )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@callee
 def log_gamma_half_step(x):
     """Logarithm of gamma(x + 1/2) / gamma(x), without the difference of two large logarithms."""
     # raised to x >= 16, where the series in 1/x has ten digits to spare
@@ -52,13 +52,13 @@ def log_gamma_half_step(x):
     return 0.5 * math.log(x) + series + shift
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def log_density(t, dof):
     """Logarithm of the density at t."""
     return log_gamma_half_step(0.5 * dof) - 0.5 * math.log(math.pi * dof) - 0.5 * (dof + 1.0) * math.log1p(t * t / dof)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@callee
 def beta_fraction(a, x):
     """Continued fraction of the incomplete beta function at (a, 1/2), for x below (a + 1) / (a + 5/2)."""
     c = 1.0
@@ -78,7 +78,7 @@ def beta_fraction(a, x):
     return value
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@callee
 def beta_by_normal(a, x, log_x, log_ratio):
     """The incomplete beta function at (a, 1/2) for large a, around the tail of the normal law."""
     t = a - 0.25
@@ -100,7 +100,7 @@ def beta_by_normal(a, x, log_x, log_ratio):
     return h * math.exp(log_ratio) / math.sqrt(t) * total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@callee
 def split(t, dof):
     """Probabilities above t and between 0 and t, and the density at t, for t >= 0.
 
@@ -131,19 +131,19 @@ def split(t, dof):
     return above, 0.5 - above, density
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def tail(t, dof):
     """Probability above t, for t >= 0."""
     return split(t, dof)[0]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def cumulative(t, dof):
     """Probability at or below t."""
     return tail(-t, dof) if t < 0.0 else 1.0 - tail(t, dof)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@callee
 def normal_upper_quantile(q):
     """The number with probability q above it under the standard normal law, 0 < q <= 1/2, to seven digits."""
     away = 0.5 - q
@@ -161,7 +161,7 @@ def normal_upper_quantile(q):
     return top / ((0.012258202635 * r + 0.24197894225) * r + 1.0)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@callee
 def rough_upper_quantile(q, dof):
     """Hill's approximation, three digits or more from two degrees of freedom on."""
     a = 1.0 / (dof - 0.5)
@@ -182,7 +182,7 @@ def rough_upper_quantile(q, dof):
     return math.sqrt(dof * y)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def upper_quantile(q, dof):
     """The t >= 0 with probability q above it, for 0 < q <= 1/2."""
     if q == 0.5:
@@ -210,13 +210,13 @@ def upper_quantile(q, dof):
     return t
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def quantile(p, dof):
     """The number with probability p at or below it, for 0 < p < 1."""
     return -upper_quantile(p, dof) if p < 0.5 else upper_quantile(1.0 - p, dof)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def positive_quantile(u, dof, location, scale):
     """Quantile at u in [0, 1) of location + scale t, given that it is above zero."""
     zero = -location / scale
@@ -237,7 +237,7 @@ def positive_quantile(u, dof, location, scale):
     return value
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def positive_mean(dof, location, scale):
     """Mean of location + scale t given that it is above zero, for dof > 1."""
     zero = -location / scale
