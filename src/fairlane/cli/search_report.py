@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from html import escape
 from pathlib import Path
 
 from fairlane.cli.output import brief
-from fairlane.cli.verify_html import STYLE, schedule_panel
+from fairlane.cli.verify_html import schedule_panel
 from fairlane.oracle.policy_value.likely_run import optimal_run, policy_run
 from fairlane.oracle.solve import solve
+from fairlane.pictures.page import Markup, render_page
 from fairlane.pictures.timeline import draw_timelines
 from fairlane.policies import load_policy
 from fairlane.reference.atomic_write import write_text
@@ -55,24 +55,16 @@ def write_search_report(report: Report, space: Space, policy: str, path: Path) -
     """Write the report of a search with a witness as one self-contained page."""
     witness = report.counterexample
     assert witness is not None, "a report shows a witness"
-    body = [
-        f"<h1>Where {escape(report.policy)} loses</h1>",
-        f'<p class="lead">{escape(witness_sentence(report))}</p>',
-        f"<p>{escape(witness.explanation)}</p>",
-        f'<div class="wide">{timelines(witness, load_policy(policy))}</div>',
-        "<p class=lead>Each schedule shows the run in which the likeliest outcome happens at every completion.</p>",
-        f"<h2>The instance</h2><pre>{escape(chr(10).join(instance_lines(witness.instance)))}</pre>",
-        f"<h2>What is proved</h2><p>{escape(bound_sentence(report, space))}</p>",
-    ]
-    if witness.regions:
-        rows = "".join(f"<li>{escape(region.sentence())}</li>" for region in witness.regions)
-        body.append(f"<h2>How far it reaches</h2><ul>{rows}</ul>")
-    body.append(f"<h2>The test</h2><pre>{escape(emitted_test(report, witness, policy))}</pre>")
-    write_text(
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>fairlane search</title><style>{STYLE}</style></head><body>{''.join(body)}"
-        "<footer>Left out of the model: cache capacity, admission, restore, host prerequisites, GPU performance."
-        "</footer></body></html>\n",
-        path,
+    page = render_page(
+        "search.html",
+        title="fairlane search",
+        policy=report.policy,
+        sentence=witness_sentence(report),
+        explanation=witness.explanation,
+        schedules=Markup(timelines(witness, load_policy(policy))),
+        instance="\n".join(instance_lines(witness.instance)),
+        bound=bound_sentence(report, space),
+        regions=[region.sentence() for region in witness.regions],
+        test=emitted_test(report, witness, policy),
     )
+    write_text(page, path)

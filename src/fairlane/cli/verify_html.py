@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from pathlib import Path
 
 from fairlane.cli.output import brief, percent
@@ -11,26 +10,12 @@ from fairlane.cli.tables import action_text, loss_text
 from fairlane.oracle.policy_value.likely_run import RunBlock, optimal_run, policy_run
 from fairlane.oracle.policy_value.verify import VerifyRow
 from fairlane.oracle.solve import solve
+from fairlane.pictures.page import Markup, render_page
 from fairlane.pictures.timeline import Block, Lane, LaneKind, Panel, Row, draw_timelines
 from fairlane.reference.atomic_write import write_text
 from fairlane.reference.exact import show
 from fairlane.reference.model.instance import Instance
 from fairlane.reference.model.policy import Policy
-
-STYLE = """
-:root { color-scheme: light; }
-body { font: 15px/1.5 system-ui, sans-serif; color: #1c1c1c; max-width: 1120px; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.6rem; margin-bottom: .2rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
-p.lead { color: #444; margin-top: 0; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; font-size: 13.5px; font-variant-numeric: tabular-nums; }
-th { text-align: left; border-bottom: 2px solid #333; padding: .3rem .6rem .3rem 0; white-space: nowrap; }
-td { border-bottom: 1px solid #ddd; padding: .28rem .6rem .28rem 0; vertical-align: top; }
-th.n, td.n { text-align: right; white-space: nowrap; }
-tr.best td { color: #00664b; }
-code { font-size: 12.5px; }
-footer { margin-top: 3rem; color: #555; font-size: 13px; }
-"""
 
 
 def write_report(rows: Sequence[VerifyRow], policies: Mapping[str, Policy], path: Path) -> None:
@@ -45,27 +30,19 @@ def write_report(rows: Sequence[VerifyRow], policies: Mapping[str, Policy], path
     path : Path
         Where the page goes; written whole or not at all.
     """
-    body = [
-        "<h1>How far from optimal</h1>",
-        f'<p class="lead">{len({r.instance.name for r in rows})} instances, {len(policies)} policies. '
-        "Values are exact; every optimum was accepted by a checker that shares no code with the solver.</p>",
-    ]
     worst = worst_row(rows)
-    if worst is not None:
-        body += _worst(worst, policies)
     by_instance: dict[str, list[VerifyRow]] = {}
     for row in rows:
         by_instance.setdefault(row.instance.name, []).append(row)
-    for name, group in by_instance.items():
-        body.append(f"<h2>{escape(name)}</h2>")
-        body.append(f"<p class=lead>optimum <code>{escape(show(group[0].optimum))}</code></p>")
-        body.append(_table(group))
-    page = (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>fairlane verify</title><style>{STYLE}</style></head><body>{''.join(body)}"
-        "<footer>Left out of the model: cache capacity, admission, restore, host prerequisites, GPU performance."
-        "</footer></body></html>\n"
+    page = render_page(
+        "verify.html",
+        title="fairlane verify",
+        n_policies=len(policies),
+        worst=None if worst is None else _worst(worst, policies),
+        instances=[
+            {"name": name, "optimum": show(group[0].optimum), "rows": [_row(row) for row in group]}
+            for name, group in by_instance.items()
+        ],
     )
     write_text(page, path)
 
@@ -76,7 +53,7 @@ def worst_row(rows: Sequence[VerifyRow]) -> VerifyRow | None:
     return max(losing, key=lambda r: r.evaluation.relative_gap or 0 if r.evaluation else 0, default=None)
 
 
-def _worst(row: VerifyRow, policies: Mapping[str, Policy]) -> list[str]:
+def _worst(row: VerifyRow, policies: Mapping[str, Policy]) -> dict[str, object]:
     assert row.evaluation is not None
     loss = row.evaluation.first_loss
     assert loss is not None
@@ -89,14 +66,15 @@ def _worst(row: VerifyRow, policies: Mapping[str, Policy]) -> list[str]:
         schedule_panel(instance, f"{row.policy}: value {brief(row.evaluation.value)}", mine, marked, note),
         schedule_panel(instance, f"optimum: value {brief(row.optimum)}", best, None, ""),
     ]
-    return [
-        f"<h2>The worst relative gap: {escape(row.policy)} on {escape(instance.name)}</h2>",
-        f"<p>It gives away {escape(brief(row.evaluation.gap))}, {escape(percent(row.evaluation.relative_gap))} of the "
-        f"optimum. First wrong decision: {escape(loss_text(instance, loss))}. It gives away "
-        f"{escape(brief(-loss.advantage))} there.</p>",
-        f'<div class="wide">{draw_timelines(panels, columns=2)}</div>',
-        "<p class=lead>Each schedule shows the run in which the likeliest outcome happens at every completion.</p>",
-    ]
+    return {
+        "policy": row.policy,
+        "instance": instance.name,
+        "gap": brief(row.evaluation.gap),
+        "relative": percent(row.evaluation.relative_gap),
+        "loss": loss_text(instance, loss),
+        "advantage": brief(-loss.advantage),
+        "schedules": Markup(draw_timelines(panels, columns=2)),
+    }
 
 
 def schedule_panel(instance: Instance, title: str, run: Sequence[RunBlock], marked: int | None, note: str) -> Panel:
@@ -125,22 +103,18 @@ def schedule_panel(instance: Instance, title: str, run: Sequence[RunBlock], mark
     return Panel(title=title, blocks=tuple(blocks), rows=rows)
 
 
-def _table(group: Sequence[VerifyRow]) -> str:
-    lines = [
-        '<div class="wide"><table><tr><th>policy<th class=n>value<th class=n>gap<th class=n>relative'
-        "<th>first wrong decision</tr>"
-    ]
-    for row in group:
-        if row.evaluation is None:
-            lines.append(f"<tr><td>{escape(row.policy)}<td colspan=4>failed: {escape(row.failure or '')}</tr>")
-            continue
-        e = row.evaluation
-        kind = " class=best" if e.gap == 0 else ""
-        where = loss_text(row.instance, e.first_loss) if e.gap else "optimal throughout"
-        lines.append(
-            f"<tr{kind}><td>{escape(row.policy)}<td class=n title='{escape(show(e.value))}'>{escape(brief(e.value))}"
-            f"<td class=n title='{escape(show(e.gap))}'>{escape(brief(e.gap))}"
-            f"<td class=n>{escape(percent(e.relative_gap))}<td>{escape(where)}</tr>"
-        )
-    lines.append("</table></div>")
-    return "".join(lines)
+def _row(row: VerifyRow) -> dict[str, object]:
+    if row.evaluation is None:
+        return {"policy": row.policy, "failure": row.failure or ""}
+    e = row.evaluation
+    return {
+        "policy": row.policy,
+        "failure": None,
+        "best": e.gap == 0,
+        "value": brief(e.value),
+        "exact_value": show(e.value),
+        "gap": brief(e.gap),
+        "exact_gap": show(e.gap),
+        "relative": percent(e.relative_gap),
+        "where": loss_text(row.instance, e.first_loss) if e.gap else "optimal throughout",
+    }

@@ -12,32 +12,12 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from mdit_py_plugins.myst_blocks import myst_block_plugin
 
+from fairlane.pictures.page import Markup, render_page
 from fairlane.proofs.claims.graph_page import box_styles
 from fairlane.proofs.claims.note import new_markdown
 
 _DIRECTIVE = re.compile(r"\{([\w:-]+)\}\s*(.*)")
 _OPTION = re.compile(r":([a-z-]+):\s*(.*)")
-
-_STYLE = """
-:root { color-scheme: light dark; --ink: #1b1f24; --paper: #fff; --line: #d4d8dd; --link: #0b5cad; --code: #f4f5f7; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e6e8eb; --paper: #15181c; --line: #3a4048; --link: #7cb7ff; --code: #20242a; }
-}
-body { margin: 0 auto; padding: 1rem; max-width: 60rem; font: 16px/1.55 system-ui, sans-serif; color: var(--ink);
-  background: var(--paper); overflow-wrap: anywhere; }
-a { color: var(--link); }
-pre { background: var(--code); padding: .6rem .8rem; overflow-x: auto; font-size: .85rem; line-height: 1.4; }
-code { font-family: ui-monospace, monospace; }
-table { border-collapse: collapse; display: block; overflow-x: auto; }
-td, th { border: 1px solid var(--line); padding: .25rem .6rem; text-align: left; }
-.admonition { border-left: .35rem solid var(--line); padding: .1rem .9rem .4rem; margin: 1.1rem 0;
-  background: color-mix(in srgb, var(--code) 60%, transparent); }
-.admonition-title { font-weight: 600; margin: -.1rem -.9rem .4rem; padding: .3rem .9rem; }
-.claim-graph-frame { overflow-x: auto; background: #fff; border: 1px solid var(--line); }
-.claim-legend { list-style: none; padding: 0; }
-.claim-swatch { display: inline-block; width: .9rem; height: .9rem; border: 1.5px solid; border-radius: 3px;
-  margin-right: .5rem; vertical-align: -.1rem; }
-"""
 
 
 def page_of(title: str, text: str, *, up: str) -> str:
@@ -52,13 +32,8 @@ def page_of(title: str, text: str, *, up: str) -> str:
     up : str
         The way to the index, such as ``"../"``.
     """
-    body = _parser().render(text)
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{html.escape(title)}</title>\n<style>{_STYLE}{box_styles()}\n</style>\n</head>\n<body>\n"
-        f'<nav><a href="{up}index.html">Notes</a> · <a href="{up}claim-graph.html">Claim graph</a></nav>\n'
-        f"<main>\n{body}</main>\n</body>\n</html>\n"
+    return render_page(
+        "note.html", title=title, up=up, box_styles=Markup(box_styles()), text=Markup(_parser().render(text))
     )
 
 
