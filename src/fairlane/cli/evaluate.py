@@ -8,17 +8,19 @@ from typing import Annotated
 import typer
 
 from fairlane.cli import output
+from fairlane.cli.limits import MaxStates
 
 
 def command(
     instance: Annotated[Path, typer.Argument(help="An instance file.")],
     policy: Annotated[str, typer.Option("--policy", help="A built-in policy's name or module:attribute.")],
     losses: Annotated[int, typer.Option("--losses", min=0, help="How many losing decisions to list.")] = 10,
+    max_states: MaxStates = None,
     inexact: Annotated[bool, typer.Option("--inexact", help="Take priors that sum to 1 within 1e-12.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Exact value of a policy, its gap to the optimum, and where it loses."""
-    from fairlane.oracle.policy_value.evaluate import evaluate
+    from fairlane.oracle.policy_value.evaluate import MAX_SITUATIONS, evaluate
     from fairlane.oracle.policy_value.verify import Comparison, VerifyRow, loss_to_json, row_to_json
     from fairlane.oracle.solve import solve
     from fairlane.reference.model.codec import load_instance
@@ -26,9 +28,15 @@ def command(
     loaded = load_instance(instance, exact=not inexact)
     rule = output.policies_by_name([policy])[policy]
     with output.progress("solving") as shown:
-        solution = solve(loaded, on_progress=shown)
+        solution = solve(loaded, max_states=max_states, on_progress=shown)
     with output.progress("evaluating") as shown:
-        result = evaluate(loaded, rule, solution=solution, on_progress=shown)
+        result = evaluate(
+            loaded,
+            rule,
+            solution=solution,
+            max_situations=MAX_SITUATIONS if max_states is None else max_states,
+            on_progress=shown,
+        )
     if json:
         compared = Comparison.of(result)
         row = VerifyRow(instance=loaded, policy=policy, optimum=result.optimum, evaluation=compared, failure=None)

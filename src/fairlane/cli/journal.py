@@ -192,6 +192,7 @@ class Journal:
 
 def _line(row: VerifyRow, verdict: Verdict, key: str) -> dict[str, object]:
     found = row.evaluation
+    assert row.optimum is not None, "what has no optimum is not finished"
     return {
         "key": key,
         "instance": row.instance.name,

@@ -9,28 +9,33 @@ from typing import Annotated
 import typer
 
 from fairlane.cli import output
+from fairlane.cli.limits import MaxStates
 from fairlane.reference.errors import TooLarge
 
 
 def command(
     workload: Annotated[Path, typer.Argument(help="An instance file; `regenerates` says how requests start again.")],
     policy: Annotated[str | None, typer.Option("--policy", help="Also the rate of this policy.")] = None,
-    max_states: Annotated[int, typer.Option("--max-states", min=1, help="Refuse beyond this many states.")] = 20_000,
+    max_states: MaxStates = None,
     inexact: Annotated[bool, typer.Option("--inexact", help="Take priors that sum to 1 within 1e-12.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Best long-run reward per ms over all policies, beside what ignoring the future earns."""
-    from fairlane.oracle.average.long_run import long_run, myopic_policy, policy_rate
+    from fairlane.oracle.average.long_run import MAX_POLICY_STATES, long_run, myopic_policy, policy_rate
+    from fairlane.oracle.average.workload_model import MAX_STATES
     from fairlane.reference.exact import decimal_of, show
     from fairlane.reference.model.codec import load_instance
 
     loaded = load_instance(workload, exact=not inexact)
     rules = output.policies_by_name([policy]) if policy is not None else {}
+    most = MAX_POLICY_STATES if max_states is None else max_states
     with output.progress("solving") as shown:
-        best = long_run(loaded, max_states=max_states, on_progress=shown)
-        rates = {name: policy_rate(loaded, rule, on_progress=shown) for name, rule in rules.items()}
+        best = long_run(loaded, max_states=MAX_STATES if max_states is None else max_states, on_progress=shown)
+        rates = {
+            name: policy_rate(loaded, rule, max_situations=most, on_progress=shown) for name, rule in rules.items()
+        }
         try:
-            myopic = policy_rate(loaded, myopic_policy(best.model), on_progress=shown)
+            myopic = policy_rate(loaded, myopic_policy(best.model), max_situations=most, on_progress=shown)
         except TooLarge:
             myopic = None
     if json:

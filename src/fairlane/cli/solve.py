@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from fairlane.cli import output, solve_model
+from fairlane.cli.limits import MaxStates
 from fairlane.cli.targets import file_target
 from fairlane.reference.errors import InvalidInstance
 
@@ -31,6 +32,7 @@ def command(
         str | None,
         typer.Option("--tolerance", help="Of a model too large to be exact: widest bounds, relative. Default: 1e-6."),
     ] = None,
+    max_states: MaxStates = None,
     inexact: Annotated[bool, typer.Option("--inexact", help="Take priors that sum to 1 within 1e-12.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
@@ -49,10 +51,10 @@ def command(
 
     loaded = load_instance(instance, exact=not inexact)
     with output.progress("solving") as shown:
-        solution = solve(loaded, sense="min" if worst else "max", on_progress=shown)
+        solution = solve(loaded, sense="min" if worst else "max", max_states=max_states, on_progress=shown)
     if certificate is not None:
         with output.progress("certifying") as shown:
-            write_largest(solution, certificate, on_progress=shown)
+            write_largest(solution, certificate, max_states=max_states, on_progress=shown)
     exact = solution.value
     if json:
         output.print_json(

@@ -41,9 +41,9 @@ def loss_text(instance: Instance, loss: Loss | None) -> str:
 
 def verify_table(rows: Sequence[VerifyRow], method: str) -> Table:
     """The rows of one instance."""
-    instance = rows[0].instance
+    instance, optimum = rows[0].instance, rows[0].optimum
     table = Table(
-        title=f"{instance.name}: optimum {brief(rows[0].optimum)}, {method}",
+        title=f"{instance.name}: " + (method if optimum is None else f"optimum {brief(optimum)}, {method}"),
         title_justify="left",
         title_style="bold",
         expand=True,
@@ -58,7 +58,9 @@ def verify_table(rows: Sequence[VerifyRow], method: str) -> Table:
     table.add_column("first wrong decision", ratio=1)
     for row in rows:
         if row.evaluation is None:
-            table.add_row(row.policy, "failed", "", "", Text(row.failure or "", style="red"))
+            table.add_row(
+                row.policy, "too large" if row.too_large else "failed", "", "", Text(row.failure or "", style="red")
+            )
             continue
         style = "green" if row.evaluation.gap == 0 else ""
         table.add_row(
@@ -96,7 +98,9 @@ def summary_table(rows: Iterable[VerifyRow]) -> Table:
             if row.evaluation is not None and row.evaluation.relative_gap is not None
         ]
         best = sum(row.evaluation is not None and row.evaluation.gap == 0 for row in done)
-        failed = "" if len(done) == len(group) else f" ({len(group) - len(done)} failed)"
+        large = sum(row.too_large for row in group)
+        counts = ((len(group) - len(done) - large, "failed"), (large, "too large"))
+        failed = "".join(f" ({n} {what})" for n, what in counts if n)
         mean = sum((gap for gap, _ in gaps), Fraction(0)) / len(gaps) if gaps else None
         worst = max(gaps, default=None, key=lambda pair: pair[0])
         table.add_row(

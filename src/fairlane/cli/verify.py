@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fairlane.cli import output
+from fairlane.cli.limits import MaxStates
 from fairlane.cli.targets import file_target
 from fairlane.cli.workers import executor
 
@@ -45,6 +46,7 @@ def command(
         Path | None,
         typer.Option("--journal", help="Keep finished work in this file; with it a run that was stopped goes on."),
     ] = None,
+    max_states: MaxStates = None,
     inexact: Annotated[bool, typer.Option("--inexact", help="Take priors that sum to 1 within 1e-12.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     html: Annotated[
@@ -65,7 +67,8 @@ def command(
     rows: list[VerifyRow] = []
     rejected: list[str] = []
     with output.progress("verifying") as line, ExitStack() as stack:
-        verdicts = stack.enter_context(closing(_verdicts(loaded, policies, workers, cluster, journal, line)))
+        found = _verdicts(loaded, policies, workers, cluster, journal, max_states, line)
+        verdicts = stack.enter_context(closing(found))
         for verdict in verdicts:
             rows += verdict.rows
             if verdict.rejected is not None:
@@ -74,16 +77,16 @@ def command(
                 from fairlane.cli.tables import verify_table
 
                 line.close()
-                states = f"{verdict.states:,} states" if verdict.states is not None else "exchangeable states merged"
                 accepted = "accepted" if verdict.rejected is None else "rejected"
-                terminal.print(verify_table(verdict.rows, f"{states}, certificate {accepted}"))
+                said = "not solved" if verdict.states is None else f"{verdict.states:,} states, certificate {accepted}"
+                terminal.print(verify_table(verdict.rows, said))
                 terminal.print()
     exceeded = [row for row in rows if limit is not None and _exceeds(row, limit)]
     failed = [row for row in rows if row.failure is not None]
     if html is not None:
         from fairlane.cli.verify_html import write_report
 
-        write_report(rows, policies, html)
+        write_report(rows, policies, html, max_states=max_states)
     if json:
         output.print_json({"rows": [row_to_json(row) for row in rows], "rejected": rejected})
     else:
@@ -106,6 +109,7 @@ def _verdicts(
     workers: int | None,
     cluster: str | None,
     journal: Path | None,
+    max_states: int | None,
     line: output.Progress,
 ) -> Generator[Verdict, None, None]:
     """Verdicts in the order of the instances, whoever does the work."""
@@ -130,6 +134,7 @@ def _verdicts(
                 load=load_policy,
                 executor=pool,
                 only=[plan.missing[i] for i in plan.open],
+                max_states=max_states,
                 on_progress=lambda done, _: line(done + skipped, len(instances)),
                 on_result=plan.keep,
                 on_step=line.step,

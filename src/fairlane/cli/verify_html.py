@@ -18,7 +18,9 @@ from fairlane.reference.model.instance import Instance
 from fairlane.reference.model.policy import Policy
 
 
-def write_report(rows: Sequence[VerifyRow], policies: Mapping[str, Policy], path: Path) -> None:
+def write_report(
+    rows: Sequence[VerifyRow], policies: Mapping[str, Policy], path: Path, *, max_states: int | None = None
+) -> None:
     """Write the report as one self-contained page.
 
     Parameters
@@ -29,6 +31,8 @@ def write_report(rows: Sequence[VerifyRow], policies: Mapping[str, Policy], path
         Policies by label.
     path : Path
         Where the page goes; written whole or not at all.
+    max_states : int or None
+        The limit that the rows were found with.
     """
     worst = worst_row(rows)
     by_instance: dict[str, list[VerifyRow]] = {}
@@ -38,9 +42,13 @@ def write_report(rows: Sequence[VerifyRow], policies: Mapping[str, Policy], path
         "verify.html",
         title="fairlane verify",
         n_policies=len(policies),
-        worst=None if worst is None else _worst(worst, policies),
+        worst=None if worst is None else _worst(worst, policies, max_states),
         instances=[
-            {"name": name, "optimum": show(group[0].optimum), "rows": [_row(row) for row in group]}
+            {
+                "name": name,
+                "optimum": None if group[0].optimum is None else show(group[0].optimum),
+                "rows": [_row(row) for row in group],
+            }
             for name, group in by_instance.items()
         ],
     )
@@ -53,18 +61,18 @@ def worst_row(rows: Sequence[VerifyRow]) -> VerifyRow | None:
     return max(losing, key=lambda r: r.evaluation.relative_gap or 0 if r.evaluation else 0, default=None)
 
 
-def _worst(row: VerifyRow, policies: Mapping[str, Policy]) -> dict[str, object]:
+def _worst(row: VerifyRow, policies: Mapping[str, Policy], max_states: int | None) -> dict[str, object]:
     assert row.evaluation is not None
     loss = row.evaluation.first_loss
     assert loss is not None
     instance = row.instance
     mine = policy_run(instance, policies[row.policy])
-    best = optimal_run(instance, solve(instance))
+    best = optimal_run(instance, solve(instance, max_states=max_states))
     marked = next((k for k, b in enumerate(mine) if b.state == loss.state and b.action == loss.action), None)
     note = f"better here: {action_text(instance, loss.better)}"
     panels = [
         schedule_panel(instance, f"{row.policy}: value {brief(row.evaluation.value)}", mine, marked, note),
-        schedule_panel(instance, f"optimum: value {brief(row.optimum)}", best, None, ""),
+        schedule_panel(instance, f"optimum: value {brief(row.evaluation.optimum)}", best, None, ""),
     ]
     return {
         "policy": row.policy,
@@ -105,7 +113,7 @@ def schedule_panel(instance: Instance, title: str, run: Sequence[RunBlock], mark
 
 def _row(row: VerifyRow) -> dict[str, object]:
     if row.evaluation is None:
-        return {"policy": row.policy, "failure": row.failure or ""}
+        return {"policy": row.policy, "failure": (row.failure or "") if row.too_large else f"failed: {row.failure}"}
     e = row.evaluation
     return {
         "policy": row.policy,

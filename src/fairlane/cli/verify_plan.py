@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from fairlane.cli.journal import Finished, Journal, keys_of
 from fairlane.oracle.batch.many import Verdict
@@ -40,16 +41,18 @@ class Plan:
 
     def keep(self, place: int, verdict: Verdict) -> None:
         """Write down what is new; ``place`` counts the open instances."""
-        if self._book is not None:
+        # what is too large depends on limits that may be others next time
+        rows = tuple(row for row in verdict.rows if not row.too_large)
+        if self._book is not None and rows:
             keys = self._keys[self.open[place]]
-            self._book.add(verdict, [keys[row.policy] for row in verdict.rows])
+            self._book.add(replace(verdict, rows=rows), [keys[row.policy] for row in rows])
 
     def whole(self, i: int, fresh: Verdict | None) -> Verdict:
         """The verdict of an instance from what was known and what is new."""
         known = self._known[i]
         rows = {policy: found.row for policy, found in known.items()}
         rows.update({row.policy: row for row in (fresh.rows if fresh is not None else ())})
-        if len({row.optimum for row in rows.values()}) != 1:
+        if len({row.optimum for row in rows.values() if row.optimum is not None}) > 1:
             name = next(iter(rows.values())).instance.name
             raise DataError(f"the journal has another optimum of {name!r} than was found now; need a new journal")
         of = fresh if fresh is not None else next(iter(known.values()))

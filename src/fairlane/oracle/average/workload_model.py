@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
+from fairlane.oracle.refusal import REMEDY
 from fairlane.reference.errors import InvalidInstance, TooLarge
 from fairlane.reference.model.instance import Instance, Regenerates
 from fairlane.reference.model.state import ZERO, Action, LocalState, State, actions, initial_state, is_final
@@ -119,7 +120,7 @@ def build_model(
                     if len(states) > max_states:
                         raise TooLarge(
                             f"workload {workload.name!r} has more than {max_states} states; "
-                            f"long-run calculations take at most {max_states}"
+                            f"long-run calculations take at most {max_states}; {REMEDY}"
                         )
                 to[known] = to.get(known, ZERO) + outcome.probability
             duration = workload.graphs.graphs[action.graph].duration_ms

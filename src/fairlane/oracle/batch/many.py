@@ -12,6 +12,7 @@ from math import gcd
 
 from fairlane.oracle.batch.in_order import in_order
 from fairlane.oracle.certificate import confirm
+from fairlane.oracle.policy_value.evaluate import MAX_SITUATIONS
 from fairlane.oracle.policy_value.verify import VerifyRow, verify_instance
 from fairlane.oracle.problem import MAX_BYTES
 from fairlane.oracle.rational.plain import Sense
@@ -128,6 +129,7 @@ def verify_many(
     load: Load | None = None,
     executor: Executor | None = None,
     only: Sequence[Sequence[str]] | None = None,
+    max_states: int | None = None,
     on_progress: Progress | None = None,
     on_result: Callable[[int, Verdict], None] | None = None,
     on_step: Callable[[str, int, int], None] | None = None,
@@ -147,6 +149,9 @@ def verify_many(
         Any ``concurrent.futures`` executor; None works in this process. It stays open.
     only : sequence of sequence of str, or None
         Labels to evaluate on each instance, in its order; None means all of them everywhere.
+    max_states : int or None
+        An instance of more states, or a policy that reaches more situations, is answered as too large; the limits of
+        the methods without it.
     on_progress : callable or None
         Called with (instances done, instances).
     on_result : callable or None
@@ -157,14 +162,13 @@ def verify_many(
     Yields
     ------
     Verdict
-        One an instance, in the order of the instances; equal whatever the executor.
+        One an instance, in the order of the instances; equal whatever the executor. An instance beyond the limits
+        has rows that say so.
 
     Raises
     ------
     PolicyError
         A policy that cannot be loaded, or that cannot travel to other processes.
-    TooLarge
-        An instance beyond the limits; the first one in input order is named.
     Unsupported
         A worker died.
     """
@@ -175,7 +179,7 @@ def verify_many(
     wanted = [tuple(sent) if only is None else tuple(only[i]) for i in range(len(rows))]
     items = [(row, tuple(sent[label] for label in labels)) for row, labels in zip(rows, wanted, strict=True)]
     return in_order(
-        partial(_verdict, on_step=on_step if executor is None else None),
+        partial(_verdict, max_states=max_states, on_step=on_step if executor is None else None),
         items,
         costs=[estimated_states(row) * (1 + len(labels)) for row, labels in zip(rows, wanted, strict=True)],
         names=_names(rows),
@@ -202,25 +206,41 @@ def _optimum(instance: Instance, *, exact: bool, sense: Sense, max_bytes: int, t
     )
 
 
-def _verdict(item: tuple[Instance, tuple[_Sent, ...]], *, on_step: Callable[[str, int, int], None] | None) -> Verdict:
+def _verdict(
+    item: tuple[Instance, tuple[_Sent, ...]],
+    *,
+    max_states: int | None,
+    on_step: Callable[[str, int, int], None] | None,
+) -> Verdict:
     instance, sent = item
 
     def within(what: str) -> Progress | None:
         return None if on_step is None else partial(on_step, f"{what} {instance.name}")
 
     policies = {policy.label: _receive(policy) for policy in sent}
-    solution = solve(instance, on_progress=within("solving"))
-    if solution.value is None:
-        raise TooLarge(
-            f"instance {instance.name!r} has {solution.states:,} states; its exact optimum takes too many rationals, "
-            f"it lies in [{solution.lower!r}, {solution.upper!r}], and verification asks for it exactly"
-        )
     rejected = None
     try:
-        confirm(solution, on_progress=within("certifying"))
+        solution = solve(instance, max_states=max_states, on_progress=within("solving"))
+        if solution.value is None:
+            raise TooLarge(
+                f"instance {instance.name!r} has {solution.states:,} states; its exact optimum takes too many "
+                f"rationals, it lies in [{solution.lower!r}, {solution.upper!r}], and verification asks for it exactly"
+            )
+        confirm(solution, max_states=max_states, on_progress=within("certifying"))
     except CertificateRejected as error:
         rejected = str(error)
-    rows = tuple(verify_instance(instance, policies, solution=solution, on_progress=within("evaluating")))
+    except TooLarge as error:
+        rows = tuple(VerifyRow.beyond(instance, label, error) for label in policies)
+        return Verdict(rows=rows, states=None, rejected=None)
+    rows = tuple(
+        verify_instance(
+            instance,
+            policies,
+            solution=solution,
+            max_situations=MAX_SITUATIONS if max_states is None else max_states,
+            on_progress=within("evaluating"),
+        )
+    )
     return Verdict(rows=rows, states=solution.states, rejected=rejected)
 
 

@@ -20,6 +20,7 @@ from fractions import Fraction
 from typing import NamedTuple, Protocol
 
 from fairlane.oracle.rational.plain import progress
+from fairlane.oracle.refusal import REMEDY
 from fairlane.oracle.solve import solve
 from fairlane.reference.errors import IdlesWithWork, TooLarge
 from fairlane.reference.model.instance import Instance
@@ -333,7 +334,7 @@ def evaluate(
                         if known > max_situations:
                             raise TooLarge(
                                 f"the policy reaches more than {max_situations} situations on {instance.name!r}; "
-                                f"exact evaluation takes at most {max_situations}"
+                                f"exact evaluation takes at most {max_situations}; {REMEDY}"
                             )
                         bucket[following] = _Reach(arriving, reach.depth + 1, now_ms)
                     else:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fairlane.oracle.policy_value.evaluate import Evaluation, Loss, OptimalValues, evaluate
-from fairlane.reference.errors import PolicyError
+from fairlane.oracle.policy_value.evaluate import MAX_SITUATIONS, Evaluation, Loss, OptimalValues, evaluate
+from fairlane.reference.errors import PolicyError, TooLarge
 from fairlane.reference.exact import decimal_of, show
 from fairlane.reference.model.instance import Instance
 from fairlane.reference.model.state import Action, State
@@ -39,13 +39,24 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyRow:
-    """One policy on one instance. ``failure`` is set, and ``evaluation`` None, where the policy broke a rule."""
+    """One policy on one instance.
+
+    ``failure`` is set, and ``evaluation`` None, where the policy broke a rule or something was ``too_large``: what the
+    policy can meet, or the instance, whose ``optimum`` is None then.
+    """
 
     instance: Instance
     policy: str
-    optimum: Fraction
+    optimum: Fraction | None
     evaluation: Comparison | None
     failure: str | None
+    too_large: bool = False
+
+    @classmethod
+    def beyond(cls, instance: Instance, policy: str, error: TooLarge, optimum: Fraction | None = None) -> VerifyRow:
+        """The answer where a size is refused."""
+        failure = f"too large: {error}"
+        return cls(instance=instance, policy=policy, optimum=optimum, evaluation=None, failure=failure, too_large=True)
 
 
 def verify_instance(
@@ -53,6 +64,7 @@ def verify_instance(
     policies: Mapping[str, object],
     *,
     solution: OptimalValues,
+    max_situations: int = MAX_SITUATIONS,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Iterable[VerifyRow]:
     """Rows of one instance, one a policy, in the mapping's order, each as soon as it is known.
@@ -65,6 +77,8 @@ def verify_instance(
         Labels and policy objects.
     solution : OptimalValues
         The solved instance.
+    max_situations : int
+        A policy that reaches more gives a row that says so.
     on_progress : callable or None
         Called with (situations done, situations known) of each policy in turn.
 
@@ -77,7 +91,11 @@ def verify_instance(
     assert optimum is not None, "verification asks for an exact optimum"
     for label, policy in policies.items():
         try:
-            evaluation = evaluate(instance, policy, solution=solution, on_progress=on_progress)
+            evaluation = evaluate(
+                instance, policy, solution=solution, max_situations=max_situations, on_progress=on_progress
+            )
+        except TooLarge as error:
+            yield VerifyRow.beyond(instance, label, error, optimum)
         except PolicyError as error:
             yield VerifyRow(instance=instance, policy=label, optimum=optimum, evaluation=None, failure=str(error))
         else:
@@ -127,10 +145,15 @@ def row_to_json(row: VerifyRow) -> dict[str, object]:
         "instance": row.instance.name,
         "policy": row.policy,
         "value": None,
-        "optimum": show(row.optimum),
+        "optimum": None if row.optimum is None else show(row.optimum),
         "gap": None,
         "relative_gap": None,
-        "decimal": {"value": None, "optimum": decimal_of(row.optimum), "gap": None, "relative_gap": None},
+        "decimal": {
+            "value": None,
+            "optimum": None if row.optimum is None else decimal_of(row.optimum),
+            "gap": None,
+            "relative_gap": None,
+        },
         "first_loss": None,
     }
     if evaluation is None:
@@ -142,7 +165,7 @@ def row_to_json(row: VerifyRow) -> dict[str, object]:
     out["relative_gap"] = None if relative is None else show(relative)
     out["decimal"] = {
         "value": decimal_of(evaluation.value),
-        "optimum": decimal_of(row.optimum),
+        "optimum": decimal_of(evaluation.optimum),
         "gap": decimal_of(evaluation.gap),
         "relative_gap": None if relative is None else decimal_of(relative),
     }

@@ -73,7 +73,7 @@ def gaps_table(regrets: Sequence[PolicyRegret]) -> str:
             found = row.evaluation
             if found is not None:
                 relative = "" if found.relative_gap is None else show(found.relative_gap)
-                lines.append(f"{row.policy},{row.instance.name},{show(row.optimum)},{show(found.gap)},{relative}")
+                lines.append(f"{row.policy},{row.instance.name},{show(found.optimum)},{show(found.gap)},{relative}")
     return "\n".join(lines) + "\n"
 
 
