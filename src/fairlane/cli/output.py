@@ -21,6 +21,7 @@ from fairlane.reference.exact import decimal_of, show
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress as Bar
     from rich.table import Table
 
     from fairlane.reference.model.policy import Policy
@@ -111,7 +112,7 @@ class Progress:
         self._what = what
         self._begun = time.monotonic()
         self._shown = 0.0
-        self._visible = False
+        self._bar: Bar | None = None
         self._count = (0, 0)
         self._step = ""
         self._step_begun = self._begun
@@ -132,7 +133,6 @@ class Progress:
         if now - self._begun < 2 or now - self._shown < 0.25 or not sys.stderr.isatty():
             return
         self._shown = now
-        self._visible = True
         pieces, whole = self._count
         if pieces:
             # finished pieces say more about the time left than the step at work
@@ -140,17 +140,26 @@ class Progress:
         left = f", {(now - begun) * (total - done) / done:.0f} s left" if done else ""
         outer = f"{self._what}: {pieces:,} of {whole:,}" if whole else ""
         text = "; ".join(part for part in (outer, step) if part) + left
-        # a line that wraps could not be wiped
-        text = text[: max(20, shutil.get_terminal_size((80, 24)).columns - 1)]
-        sys.stderr.write(f"\r\x1b[2K{text}")
-        sys.stderr.flush()
+        if self._bar is None:
+            self._bar = _bar()
+            self._bar.add_task(text)
+            self._bar.start()
+        self._bar.update(self._bar.task_ids[0], description=text, completed=done, total=total, refresh=True)
 
     def close(self) -> None:
         """Wipe the line; it comes back with the next call."""
-        if self._visible:
-            sys.stderr.write("\r\x1b[2K")
-            sys.stderr.flush()
-            self._visible = False
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+
+def _bar() -> Bar:
+    """A line of words and a bar, drawn when told to: a thread of its own would not survive the fork of workers."""
+    from rich.progress import BarColumn, Progress, TextColumn
+    from rich.table import Column
+
+    words = TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis"))
+    return Progress(words, BarColumn(bar_width=20), console=console(stderr=True), transient=True, auto_refresh=False)
 
 
 @contextmanager
