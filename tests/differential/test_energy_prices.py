@@ -28,12 +28,13 @@ from fairlane.oracle.sweeps.block_sweep import sweep_blocks
 from fairlane.oracle.sweeps.compiled import sweep
 from fairlane.oracle.sweeps.tiny_batch import solve_tiny
 from fairlane.reference.checker.certificate_check import check_certificate
-from fairlane.reference.errors import CertificateRejected, Unsupported
+from fairlane.reference.errors import CertificateRejected
 from fairlane.reference.model.codec import parse_json
 from fairlane.reference.model.graph import Graph
 from fairlane.reference.model.instance import Instance
 from fairlane.reference.model.objective import PRICES, Objective
 from fairlane.reference.model.request import Request
+from fairlane.reference.model.state import initial_state
 from fairlane.simulator.replay import replay
 from tests.counts import count
 from tests.random_instances import random_instance, with_energy
@@ -142,15 +143,42 @@ def test_blocks_of_any_size_hold_the_exact_cost_within_their_bound(worst: bool, 
     assert charged
 
 
-def test_merged_requests_where_launches_have_fees_are_refused_by_their_sweeps() -> None:
+@pytest.mark.parametrize("worst", [False, True])
+def test_merged_requests_pay_what_single_ones_do(worst: bool) -> None:
+    # one class of equal requests, and several
+    met = {1: 0, 2: 0}
+    for seed in range(count(150)):
+        rng = random.Random(seed)
+        one = with_energy(random_instance(rng, most_requests=2), rng)
+        copies = [
+            Request(
+                id=f"{r.id}-{k}",
+                prompt=r.prompt,
+                generated=r.generated,
+                limit=r.limit,
+                length_prior=r.length_prior,
+                acceptance=r.acceptance,
+                weight=r.weight,
+            )
+            for r in one.requests
+            for k in range(2)
+        ]
+        instance = Instance(graphs=one.graphs, requests=copies, objective=one.objective)
+        if lanes_couple(instance):
+            continue
+        plain = solve_plain(instance, sense=Sense.MIN if worst else Sense.MAX)
+        packed = pack(instance, merge=True)
+        swept = sweep(packed, worst=worst)
+        met[min(2, len(packed.axes))] += 1
+        low, high = swept.bounds(swept.number_of(packed.digits_of(initial_state(instance))))
+        assert low <= packed.earned - plain.value <= high, seed
+    assert all(met.values())
+
+
+def test_equal_streams_share_the_energy_of_a_launch() -> None:
     requests = [Request(id=f"s{k}", prompt=0, limit=4) for k in range(3)]
     graphs = [Graph(name="d", duration_ms=1, decode_capacity=2, energy_j=3)]
     instance = Instance(graphs=graphs, requests=requests, objective=Objective(decode_value=1, energy_price=1))
-    with pytest.raises(Unsupported, match="merged requests have no launches that cost energy"):
-        sweep(pack(instance, merge=True))
-    assert BLOCKS.accepts(Problem(instance=instance)) is None
-    refusal = PLACES.accepts(Problem(instance=instance))
-    assert refusal is not None
-    assert "energy" in refusal.reason
     # twelve tokens in pairs: six launches of 3 J
-    assert solve(instance).value == 12 - 6 * 3
+    for backend in (BLOCKS, PLACES):
+        assert backend.sweep(Problem(instance=instance)).value == 12 - 6 * 3

@@ -51,8 +51,6 @@ class StateSweep:
         """Problems without ages or coupled prompts that the layout suits and memory holds."""
         if problem.prices_age:
             return Refusal("the compiled sweep has no ages in its states")
-        if self.merged and problem.charges_launches:
-            return Refusal("the sweeps of merged requests have no launches that cost energy")
         if problem.couples:
             return Refusal("the compiled sweep takes one prompt a graph")
         unwanted = self.wants(problem)

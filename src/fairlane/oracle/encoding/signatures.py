@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairlane.oracle.encoding.packing import Floats, Operator
+from fairlane.oracle.encoding.packing import Floats, Ints, Operator
+from fairlane.oracle.kernels.arguments import Charges
 from fairlane.reference.model.instance import Instance
 from fairlane.reference.model.pricing import launch_cost
 
@@ -95,15 +96,15 @@ class Rules:
 
     def row(self, signature: Signature) -> int:
         """The row of a signature's charges: 0 where no launch has a fee, so that its duration says it all."""
-        if not any(self.fees):
-            return 0
         charges = self.charges(signature)
+        if not charges or not any(self.fees):
+            return 0
         if charges not in self.rows:
             self.rows.append(charges)
         return self.rows.index(charges)
 
     def factor(self, signature: Signature) -> float:
-        """What the entry of a signature's row is to be multiplied by: the duration in row 0, otherwise 1."""
+        """By what the entry of a signature's row is multiplied: its duration in row 0, 1 in others, 0 for none."""
         return 1.0 if self.row(signature) else self.duration(signature)
 
     def joined(self, signature: Signature, o: int) -> Signature | None:
@@ -123,10 +124,11 @@ class Rules:
         """Greatest number of rows of any graph."""
         return max((g.decode_capacity for g in self.graphs), default=0)
 
-    def table(self, most_rows: int) -> Floats:
-        """duration[c, w, k] of k rows served by operator w - 1 beside a prompt filled by operator c - 1; 0 is none."""
+    def tables(self, most_rows: int) -> tuple[Floats, Ints]:
+        """factor[c, w, k] and row[c, w, k] of k rows of operator w - 1 beside a prompt of operator c - 1; 0 is none."""
         n = len(self.operators)
-        out = np.zeros((n + 1, n + 1, most_rows + 1))
+        factor = np.zeros((n + 1, n + 1, most_rows + 1))
+        row = np.zeros(factor.shape, dtype=np.int64)
         for c in range(n + 1):
             capacity = self.operators[c - 1].capacity if c else 0
             if c and not capacity:
@@ -136,5 +138,16 @@ class Rules:
                 if w and not width:
                     continue
                 for k in range(1 if w else 0, (most_rows if w else 0) + 1):
-                    out[c, w, k] = self.duration(Signature(width, k, capacity))
-        return out
+                    signature = Signature(width, k, capacity)
+                    factor[c, w, k], row[c, w, k] = self.factor(signature), self.row(signature)
+        return factor, row
+
+    def charges_of_rows(self) -> Charges:
+        """The charges of every row that was asked for so far, signed, for a kernel."""
+        sign = -1.0 if self.worst else 1.0
+        flat = [charge for row in self.rows for charge in row]
+        return Charges(
+            start=np.cumsum([0, *(len(row) for row in self.rows)]).astype(np.int64),
+            duration=np.array([sign * float(charge.duration_ms) for charge in flat]),
+            fee=np.array([sign * float(charge.fee) for charge in flat]),
+        )

@@ -200,10 +200,16 @@ class ClassAxes(NamedTuple):
 
 
 class Durations(NamedTuple):
-    """``table[c + 1, w + 1, k]`` lasts k rows of operator w beside a prompt of operator c; 0 where no graph does."""
+    """What a launch with k rows of operator w beside a prompt of operator c costs.
+
+    It is ``table[c + 1, w + 1, k]``, 0 where no graph does that, times the entry of row ``row[c + 1, w + 1, k]`` of the
+    rates; see :class:`Nodes`. ``charged`` says whether there are other rows than the plain one.
+    """
 
     is_prompt: Bools
     table: Floats
+    row: Ints
+    charged: bool
 
 
 class Entries(NamedTuple):

@@ -13,6 +13,7 @@ import numpy as np
 
 from fairlane.compiling.flags import callee, kernel, part
 from fairlane.oracle.kernels.block_rows import gather, serve, serve_rows
+from fairlane.oracle.kernels.charging import charge
 
 
 @callee
@@ -165,19 +166,6 @@ def _serve_inside(base, values, room, layout, grid, laws, alone, programs, big):
         moved = axis
 
 
-@callee
-def _charge(rate, block, charges):
-    """Rows behind the plain rates: the least of duration times rate plus fee, over the charges of each row."""
-    for row in range(1, charges.start.size - 1):
-        first, last = charges.start[row], charges.start[row + 1]
-        at = np.uint64(row * block)
-        for i in range(first, last):
-            t, fee = charges.duration[i], charges.fee[i]
-            for j in range(np.uint64(block)):
-                paid = t * rate[j] + fee
-                rate[at + j] = paid if i == first else min(rate[at + j], paid)
-
-
 @kernel
 def sweep_cells(first_x0, first_x1, values, room, grid, nodes, layout, laws, rates, charges, alone, programs):
     """Values of all states of some cells (their two outermost digits); all greater cells are done."""
@@ -203,7 +191,7 @@ def sweep_cells(first_x0, first_x1, values, room, grid, nodes, layout, laws, rat
             for j in range(block):
                 room.rate[j] = outer + rates.inner[j]
                 room.best[j] = big
-            _charge(room.rate, block, charges)
+            charge(room.rate, block, charges)
             _serve_outer(room, layout, grid, laws, nodes, programs, big)
             _serve_inside(cell + inside[2], values, room, layout, grid, laws, alone, programs, big)
             axis = cut - 1

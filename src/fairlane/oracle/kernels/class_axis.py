@@ -16,7 +16,7 @@ from fairlane.compiling.flags import callee
 
 
 @callee
-def _row(room, out_at, given, given_at, axes, up_at, n_rest, count, laws, law_at, joint_at, t):
+def _row(room, out_at, given, given_at, axes, up_at, n_rest, count, laws, law_at, joint_at, t, paid_at):
     """Pairs of one U with all rests, and their part in the best of the places they make up."""
     out, best, rate = room.room, room.best, room.rate
     up, joint, law_to, law_p = axes.up, axes.joint, laws.to, laws.p
@@ -40,7 +40,7 @@ def _row(room, out_at, given, given_at, axes, up_at, n_rest, count, laws, law_at
             out[np.uint64(out_at) + r] = e
             if left <= 3:
                 h = joint[np.uint64(joint_at) + r]
-                best[h] = min(best[h], t * rate[h] + e)
+                best[h] = min(best[h], t * rate[paid_at + h] + e)
 
 
 @callee
@@ -57,6 +57,7 @@ def serve_axis(w, k_outer, c_outer, base_at, axis, room, axes, laws, durations):
         t = table[c_outer + 1, w + 1, k_outer + k]
         if t == 0.0:
             break
+        paid_at = durations.row[c_outer + 1, w + 1, k_outer + k] * axes.n_rest[axis, m]
         n = axes.n_rest[axis, m - k]
         for i in range(axes.sub_count[axis, k]):
             u = axes.sub_at[axis, k] + i
@@ -69,7 +70,7 @@ def serve_axis(w, k_outer, c_outer, base_at, axis, room, axes, laws, durations):
                 from_at = e_at + axes.pair_at[axis, k - 1] + before * axes.n_rest[axis, m - k + 1]
             c, law = laws.counts[axis, w, x], laws.at[axis, w, x]
             j_at = axes.joint_at[axis, k] + i * n
-            _row(room, out_at, out, from_at, axes, axes.up_at[axis, m - k], n, c, laws, law, j_at, t)
+            _row(room, out_at, out, from_at, axes, axes.up_at[axis, m - k], n, c, laws, law, j_at, t, paid_at)
     if c_outer >= 0:
         return
     for o in range(is_prompt.size):
@@ -79,6 +80,7 @@ def serve_axis(w, k_outer, c_outer, base_at, axis, room, axes, laws, durations):
             t = table[o + 1, w + 1, k_outer + k]
             if t == 0.0:
                 break
+            paid_at = durations.row[o + 1, w + 1, k_outer + k] * axes.n_rest[axis, m]
             n, n_full = axes.n_rest[axis, m - k - 1], axes.n_rest[axis, m - k]
             u_at = axes.up_at[axis, m - k - 1]
             for i in range(axes.sub_count[axis, k]):
@@ -88,7 +90,7 @@ def serve_axis(w, k_outer, c_outer, base_at, axis, room, axes, laws, durations):
                     c, law = laws.counts[axis, o, y], laws.at[axis, o, y]
                     for r in range(n):
                         h = axes.joint[j_at + up[u_at + y * n + r]]
-                        e = t * rate[h]
+                        e = t * rate[paid_at + h]
                         for j in range(law, law + c):
                             e += law_p[j] * out[from_at + up[u_at + law_to[j] * n + r]]
                         best[h] = min(best[h], e)
@@ -101,9 +103,10 @@ def sweep_axis(values, values_at, axis, room, axes, laws, durations, entries, bi
     up, law_to, law_p, is_prompt, table = axes.up, laws.to, laws.p, durations.is_prompt, durations.table
     m = axes.members[axis]
     step = axes.pairs[axis]
-    n_operators = is_prompt.size
-    for h in range(axes.n_rest[axis, m] - 1, -1, -1):
+    n_operators, n_places, charged = is_prompt.size, axes.n_rest[axis, m], durations.charged
+    for h in range(n_places - 1, -1, -1):
         least = best[h]
+        # what a launch costs a unit of its factor: the plain rate, unless launches have fees
         paid = rate[h]
         for entry in range(entries.start[entries.at[axis] + h], entries.start[entries.at[axis] + h + 1]):
             k, u, y, r = entries.k[entry], entries.u[entry], entries.y[entry], entries.rest[entry]
@@ -127,6 +130,8 @@ def sweep_axis(values, values_at, axis, room, axes, laws, durations, entries, bi
                         for j in range(law, law + laws.counts[axis, w, x]):
                             e += law_p[j] * out[from_at + up[u_at + law_to[j] * n]]
                     out[e_at + w * step + axes.pair_at[axis, k] + i * n + r] = e
+                    if charged:
+                        paid = rate[durations.row[0, w + 1, k] * n_places + h]
                     least = min(least, t * paid + e)
                 continue
             n, n_full = axes.n_rest[axis, m - k - 1], axes.n_rest[axis, m - k]
@@ -137,6 +142,8 @@ def sweep_axis(values, values_at, axis, room, axes, laws, durations, entries, bi
                 law = laws.at[axis, o, y]
                 if k == 0:
                     t = table[o + 1, 0, 0]
+                    if charged:
+                        paid = rate[durations.row[o + 1, 0, 0] * n_places + h]
                     e = t * paid
                     for j in range(law, law + laws.counts[axis, o, y]):
                         e += law_p[j] * values[values_at + up[u_at + law_to[j] * n]]
@@ -146,6 +153,8 @@ def sweep_axis(values, values_at, axis, room, axes, laws, durations, entries, bi
                     t = table[o + 1, w + 1, k]
                     if is_prompt[w] or t == 0.0:
                         continue
+                    if charged:
+                        paid = rate[durations.row[o + 1, w + 1, k] * n_places + h]
                     e = t * paid
                     at = e_at + w * step + axes.pair_at[axis, k] + i * n_full
                     for j in range(law, law + laws.counts[axis, o, y]):

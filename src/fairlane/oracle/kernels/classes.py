@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairlane.compiling.flags import callee, kernel
+from fairlane.oracle.kernels.charging import charge
 from fairlane.oracle.kernels.class_axis import serve_axis, sweep_axis
 
 
@@ -121,7 +122,7 @@ def _list_sets(a, values, strides, nodes, room, axes, laws, durations, entries):
 
 
 @kernel
-def sweep_outer(first_places, values, strides, nodes, room, axes, laws, durations, entries, rates):
+def sweep_outer(first_places, values, strides, nodes, room, axes, laws, durations, entries, rates, charges):
     """All states with some places of the outermost axis; states of its greater levels are done."""
     places, best, rate, out = room.places, room.best, room.rate, room.room
     is_prompt = durations.is_prompt
@@ -148,12 +149,13 @@ def sweep_outer(first_places, values, strides, nodes, room, axes, laws, duration
             for h in range(n_inner):
                 rate[h] = outer + rates.place[rates.at[innermost] + h]
                 best[h] = rates.big
+            charge(rate, n_inner, charges)
             for e in range(begun + 1, nodes.end[innermost]):
                 w, k, c = nodes.w[e], nodes.k[e], nodes.c[e]
-                t = durations.table[c + 1, w + 1, k]
+                t, paid = durations.table[c + 1, w + 1, k], np.uint64(durations.row[c + 1, w + 1, k] * n_inner)
                 from_j = np.uint64(nodes.at[e])
                 for j in range(np.uint64(n_inner)):
-                    best[j] = min(best[j], t * rate[j] + out[from_j + j])
+                    best[j] = min(best[j], t * rate[paid + j] + out[from_j + j])
                 # a set without rows may still get rows of any width
                 for width in range(-1, is_prompt.size):
                     if (width >= 0 and is_prompt[width]) or (w >= 0 and width != w):

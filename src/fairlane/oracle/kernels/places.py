@@ -16,7 +16,9 @@ ONE, TWO, THREE = np.uint64(1), np.uint64(2), np.uint64(3)
 
 
 @kernel
-def serve_rows(level, part, parts, k, group, n_groups, leaf, values, room, best, rate, rests, sets, laws, row_t):
+def serve_rows(
+    level, part, parts, k, group, n_groups, leaf, values, room, best, rate, rests, sets, laws, row_t, paid_at
+):
     """Serve k rows: one group of four widths, all pairs of one level whose U falls to this part.
 
     ``rests`` are beside the k rows; ``leaf`` pairs are kept nowhere.
@@ -25,6 +27,9 @@ def serve_rows(level, part, parts, k, group, n_groups, leaf, values, room, best,
     lanes = 4 * n_groups
     lane = 4 * group
     t0, t1, t2, t3 = row_t[lane], row_t[lane + 1], row_t[lane + 2], row_t[lane + 3]
+    r0, r1 = np.uint64(paid_at[lane]), np.uint64(paid_at[lane + 1])
+    r2, r3 = np.uint64(paid_at[lane + 2]), np.uint64(paid_at[lane + 3])
+    charged = rate.size > best.size
     most_level = level_start.size - 2
     for i in range(least.size):
         v = level - sets.level[i]
@@ -59,21 +64,31 @@ def serve_rows(level, part, parts, k, group, n_groups, leaf, values, room, best,
                 room[f + TWO] = e2
                 room[f + THREE] = e3
             h = np.uint64(sets.joint[np.uint64(i * n_rest + r)])
-            paid = rate[h]
             found = best[h]
-            if t0 != 0.0:
-                found = min(found, t0 * paid + e0)
-            if t1 != 0.0:
-                found = min(found, t1 * paid + e1)
-            if t2 != 0.0:
-                found = min(found, t2 * paid + e2)
-            if t3 != 0.0:
-                found = min(found, t3 * paid + e3)
+            if charged:
+                if t0 != 0.0:
+                    found = min(found, t0 * rate[r0 + h] + e0)
+                if t1 != 0.0:
+                    found = min(found, t1 * rate[r1 + h] + e1)
+                if t2 != 0.0:
+                    found = min(found, t2 * rate[r2 + h] + e2)
+                if t3 != 0.0:
+                    found = min(found, t3 * rate[r3 + h] + e3)
+            else:
+                paid = rate[h]
+                if t0 != 0.0:
+                    found = min(found, t0 * paid + e0)
+                if t1 != 0.0:
+                    found = min(found, t1 * paid + e1)
+                if t2 != 0.0:
+                    found = min(found, t2 * paid + e2)
+                if t3 != 0.0:
+                    found = min(found, t3 * paid + e3)
             best[h] = found
 
 
 @kernel
-def serve_prompt(level, part, parts, k, lanes, values, room, best, rate, rests, sets, fills, fill_t):
+def serve_prompt(level, part, parts, k, lanes, values, room, best, rate, rests, sets, fills, fill_t, paid_at):
     """Fill one prompt beside k rows: all pairs of one level whose U falls to this part.
 
     ``rests`` are beside rows and prompt.
@@ -93,7 +108,7 @@ def serve_prompt(level, part, parts, k, lanes, values, room, best, rate, rests, 
                     t = fill_t[w]
                     if t == 0.0:
                         continue
-                    e = t * rate[h]
+                    e = t * rate[np.uint64(paid_at[w]) + h]
                     for o in range(first, last):
                         rest = up[fills.to[o] * n_rest + r]
                         e += fills.p[o] * (values[rest] if k == 0 else room[sets.at + (i * n_more + rest) * lanes + w])

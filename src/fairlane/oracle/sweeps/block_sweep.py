@@ -10,7 +10,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -104,17 +103,6 @@ def grid_laws(grid: GridAxes) -> GridLaws:
     )
 
 
-def charges_of(rules: Rules, kind: np.dtype[Any]) -> Charges:
-    """The charges of every row, signed."""
-    sign = -1.0 if rules.worst else 1.0
-    flat = [charge for row in rules.rows for charge in row]
-    return Charges(
-        start=np.cumsum([0, *(len(row) for row in rules.rows)]).astype(np.int64),
-        duration=np.array([sign * float(charge.duration_ms) for charge in flat], dtype=kind),
-        fee=np.array([sign * float(charge.fee) for charge in flat], dtype=kind),
-    )
-
-
 def sweep_blocks(
     packed: Packed,
     *,
@@ -152,6 +140,7 @@ def sweep_blocks(
     axes = GridAxes(packed.axes, packed.operators)
     rules = Rules(packed.instance, packed.operators, worst=worst)
     plan = build_plan(axes, rules, block_states=block_states)
+    charges = rules.charges_of_rows()
     room = room_of(axes, plan)
     kind = np.dtype(np.float64 if itemsize == 8 else np.float32)
     n, cut = len(axes.axes), plan.cut
@@ -175,7 +164,7 @@ def sweep_blocks(
             time=kind.type(float(packed.instance.objective.time_price)),
             big=kind.type(BIG[itemsize]),
         ),
-        charges_of(rules, kind),
+        Charges(charges.start, charges.duration.astype(kind), charges.fee.astype(kind)),
         plan.alone._replace(factor=plan.alone.factor.astype(kind)),
         plan.programs._replace(factor=plan.programs.factor.astype(kind)),
     )

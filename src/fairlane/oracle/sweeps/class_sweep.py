@@ -43,7 +43,8 @@ def memory_of(packed: Packed, rules: Rules, threads: int) -> ClassMemory:
         n * (1 + sum(1 for x in axis.chain if x.prompt)) + axis.n_places
         for axis, n in zip(packed.axes, pairs, strict=True)
     )
-    per_thread = 8 * (floats + inner + pairs[-1]) + 40 * nodes
+    rates = len(rules.rows) * packed.axes[-1].n_places
+    per_thread = 8 * (floats + inner + pairs[-1] + rates) + 40 * nodes
     return ClassMemory(
         pairs=inner + n_widths,
         entries=entries,
@@ -55,7 +56,7 @@ def memory_of(packed: Packed, rules: Rules, threads: int) -> ClassMemory:
 
 def _node_bound(packed: Packed, rules: Rules, most: list[int]) -> tuple[int, int]:
     """Most sets over the outer axes at a time, and the floats that hold their expectations."""
-    table = rules.table(rules.most_rows())
+    table, _ = rules.tables(rules.most_rows())
     operators = packed.operators
     # (operator of the rows, rows, operator of the prompt), -1 for none
     sets: dict[tuple[int, int, int], int] = {(-1, 0, -1): 1}
@@ -120,8 +121,12 @@ def sweep_classes(
     splits = tuple(split(axis, most_served(axis, rules, packed)) for axis in packed.axes)
     memory = memory_of(packed, rules, threads)
     axes = class_axes(packed, splits)
+    table, row = rules.tables(rules.most_rows())
     durations = Durations(
-        is_prompt=np.array([op.capacity > 0 for op in packed.operators]), table=rules.table(rules.most_rows())
+        is_prompt=np.array([op.capacity > 0 for op in packed.operators]),
+        table=table,
+        row=row,
+        charged=len(rules.rows) > 1,
     )
     n_axes = len(packed.axes)
     sizes = [axis.n_places for axis in packed.axes]
@@ -136,7 +141,7 @@ def sweep_classes(
         time=float(packed.instance.objective.time_price),
         big=BIG,
     )
-    fixed = (axes, laws_of(packed), durations, class_entries(packed, splits, axes), rates)
+    fixed = (axes, laws_of(packed), durations, class_entries(packed, splits, axes), rates, rules.charges_of_rows())
     values = np.zeros(packed.n_states)
     n_widths = sum(1 for op in packed.operators if op.width)
     innermost = int(axes.pairs[-1])
@@ -156,7 +161,7 @@ def sweep_classes(
             to=np.zeros(listed, dtype=np.int64),
             p=np.zeros(listed),
             best=np.zeros(sizes[-1]),
-            rate=np.zeros(sizes[-1]),
+            rate=np.zeros(sizes[-1] * len(rules.rows)),
         )
         return nodes, room
 

@@ -20,8 +20,6 @@ from fairlane.oracle.kernels.arguments import Reals
 from fairlane.oracle.sweeps.block_sweep import bytes_of_blocks, sweep_blocks
 from fairlane.oracle.sweeps.class_sweep import memory_of, sweep_classes
 from fairlane.oracle.sweeps.place_sweep import PlacePlan, sweep_one_axis
-from fairlane.reference.errors import Unsupported
-from fairlane.reference.model.pricing import charges_launches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,10 +109,8 @@ def sweep(
     Raises
     ------
     Unsupported
-        Costs beyond the range of floating-point numbers, or merged requests where launches have fees.
+        Costs beyond the range of floating-point numbers.
     """
-    if is_merged(packed) and charges_launches(packed.instance):
-        raise Unsupported("the sweeps of merged requests have no launches that cost energy")
     check_range(packed, itemsize)
     error = relative_error_bound(packed, itemsize)
     workers = threads if threads is not None else (os.cpu_count() or 1)

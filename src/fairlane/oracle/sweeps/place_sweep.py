@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from math import comb
 
 import numpy as np
@@ -47,15 +48,22 @@ class PlacePlan:
         self.n_rest = np.array([comb(n + s - 1, s) if s else 1 for s in range(m + 1)], dtype=np.int64)
         self.row_t = np.zeros((self.most + 1, self.lanes))
         self.fill_t = np.zeros((max(1, len(self.fills)), self.most + 1, self.lanes))
+        # where the rates begin that these are to be multiplied by
+        self.row_paid = np.zeros(self.row_t.shape, dtype=np.int64)
+        self.fill_paid = np.zeros(self.fill_t.shape, dtype=np.int64)
+        places = axis.n_places
         for k in range(self.most + 1):
             for w in range(self.lanes if k else 1):
                 if k and w >= len(self.widths):
                     continue
                 width = packed.operators[self.widths[w]].width if k else 0
                 if k:
-                    self.row_t[k, w] = rules.duration(Signature(width, k, 0))
+                    alone = Signature(width, k, 0)
+                    self.row_t[k, w], self.row_paid[k, w] = rules.factor(alone), rules.row(alone) * places
                 for c, o in enumerate(self.fills):
-                    self.fill_t[c, k, w] = rules.duration(Signature(width, k, packed.operators[o].capacity))
+                    beside = Signature(width, k, packed.operators[o].capacity)
+                    self.fill_t[c, k, w], self.fill_paid[c, k, w] = rules.factor(beside), rules.row(beside) * places
+        self.charges = rules.charges_of_rows()
         # the largest sets are kept only where a prompt may join them
         self.keep = np.array([0 < k < self.most or bool(self.fill_t[:, k].any()) for k in range(self.most + 1)])
         self.pair_at = np.zeros(self.most + 2, dtype=np.int64)
@@ -69,7 +77,20 @@ class PlacePlan:
         n, m = self.axis.n_places, self.axis.members
         rows = self.end - self.first
         joint = sum(comb(rows + k - 1, k) * int(self.n_rest[m - k]) for k in range(1, self.most + 1))
-        return 8 * int(self.pair_at[-1]) + 4 * joint + n * (8 * (threads + 4) + 16 * m + 4 * len(self.axis.chain))
+        return (
+            8 * int(self.pair_at[-1])
+            + 4 * joint
+            + n * (8 * (threads + 3 + len(self.charges.start) - 1) + 16 * m + 4 * len(self.axis.chain))
+        )
+
+    def rates(self, plain: Floats) -> Floats:
+        """The plain rates of all places, and behind them the rows that launches with fees are priced by."""
+        charges = self.charges
+        rows = [plain]
+        for first, last in pairwise(charges.start[1:].tolist()):
+            of_row = [charges.duration[i] * plain + charges.fee[i] for i in range(first, last)]
+            rows.append(np.minimum.reduce(of_row))
+        return np.concatenate(rows)
 
     def row_laws(self) -> RowLaws:
         """Outcomes of every width, a lane each."""
@@ -140,7 +161,7 @@ def sweep_one_axis(
     best = np.full((threads, n), BIG)
     laws, fills = plan.row_laws(), plan.fill_laws()
     rates = np.array([float(r) for r in axis.rates])
-    rate = rates[splits.sets[m].digits].sum(axis=1) + float(packed.instance.objective.time_price)
+    rate = plan.rates(rates[splits.sets[m].digits].sum(axis=1) + float(packed.instance.objective.time_price))
     # what is left beside s served ones, and the sets of k rows
     rests = {
         s: Rests(
@@ -166,14 +187,25 @@ def sweep_one_axis(
     def serve(level: int, part: int, parts: int) -> None:
         mine = best[part]
         for k in range(1, plan.most + 1):
-            given = (not plan.keep[k], values, room, mine, rate, rests[k], sets[k], laws, plan.row_t[k])
+            given = (
+                not plan.keep[k],
+                values,
+                room,
+                mine,
+                rate,
+                rests[k],
+                sets[k],
+                laws,
+                plan.row_t[k],
+                plan.row_paid[k],
+            )
             for group in range(plan.n_groups):
                 serve_rows(level, part, parts, k, group, plan.n_groups, *given)
         for c, fill in enumerate(fills):
             for k in range(min(plan.most, m - 1) + 1):
                 fill_t = plan.fill_t[c, k]
                 if fill_t.any():
-                    given_k = (values, room, mine, rate, rests[k + 1], sets[k], fill, fill_t)
+                    given_k = (values, room, mine, rate, rests[k + 1], sets[k], fill, fill_t, plan.fill_paid[c, k])
                     serve_prompt(level, part, parts, k, plan.lanes, *given_k)
 
     with ThreadPoolExecutor(max_workers=threads) as pool:
