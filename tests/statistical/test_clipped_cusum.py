@@ -25,9 +25,10 @@ def durations(seed: int, n: int, cv: float, rho: float = 0.0, outliers: float = 
     rng = np.random.default_rng([811, seed])
     away = rng.standard_normal(n)
     away[1:] *= math.sqrt(1.0 - rho**2)
-    values = 20.0 * np.exp(math.sqrt(math.log1p(cv**2)) * lfilter([1.0], [1.0, -rho], away))
+    correlated = np.asarray(lfilter([1.0], [1.0, -rho], away), dtype=np.float64)
+    values = 20.0 * np.exp(math.sqrt(math.log1p(cv**2)) * correlated)
     values[rng.random(n) < outliers] *= 5.0
-    return np.asarray(values, dtype=np.float64)
+    return values
 
 
 def first_reset(values: npt.NDArray[np.float64]) -> int | None:
