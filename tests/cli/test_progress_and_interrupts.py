@@ -121,7 +121,8 @@ def test_a_long_run_tells_the_time_left_and_ends_at_once_when_interrupted(
     assert status == 130, terminal.seen
     assert "Traceback" not in terminal.seen
     # the line is wiped, and one line says what happened
-    assert terminal.seen.endswith("\r\x1b[2Kfairlane: interrupted\r\n")
+    # the cursor is shown again and the line of progress wiped
+    assert terminal.seen.endswith("\x1b[?25h\r\x1b[1A\x1b[2Kfairlane: interrupted\r\n")
     assert "Traceback" not in out
     assert sorted(tmp_path.iterdir()) == before
 
