@@ -22,7 +22,7 @@ test-full: $(STAMP_DEV)
 # the lowest versions that pyproject.toml promises, in an environment of their own, under a part of the tests that
 # touches every dependency of the main job
 LOWEST := .venv-lowest
-LOWEST_TESTS := tests/unit/reference tests/unit/oracle/test_certificate.py tests/unit/oracle/test_long_run.py \
+LOWEST_TESTS := tests/unit/reference tests/unit/oracle \
   tests/unit/pictures tests/unit/suite tests/cli/test_startup.py tests/cli/test_targets.py tests/cli/test_allocate.py
 
 lowest: $(LOWEST)/.installed
