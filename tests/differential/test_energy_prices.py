@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from fairlane.oracle.backend import Backend
 from fairlane.oracle.backends import every_backend
 from fairlane.oracle.backends.state_sweeps import BLOCKS, PLACES
 from fairlane.oracle.certificate import certificate
+from fairlane.oracle.cost_table import costs_of
 from fairlane.oracle.encoding.packing import lanes_couple, pack
 from fairlane.oracle.encoding.rounding import relative_error_bound
 from fairlane.oracle.encoding.signatures import Rules, Signature
@@ -27,7 +29,8 @@ from fairlane.oracle.rational.plain import Sense, solve_plain
 from fairlane.oracle.sweeps.block_sweep import sweep_blocks
 from fairlane.oracle.sweeps.compiled import sweep
 from fairlane.oracle.sweeps.tiny_batch import solve_tiny
-from fairlane.reference.checker.certificate_check import check_certificate
+from fairlane.reference.checker.certificate_check import check_certificate, fingerprint
+from fairlane.reference.checker.cost_check import check_costs
 from fairlane.reference.errors import CertificateRejected
 from fairlane.reference.model.codec import parse_json
 from fairlane.reference.model.graph import Graph
@@ -182,3 +185,23 @@ def test_equal_streams_share_the_energy_of_a_launch() -> None:
     # twelve tokens in pairs: six launches of 3 J
     for backend in (BLOCKS, PLACES):
         assert backend.sweep(Problem(instance=instance)).value == 12 - 6 * 3
+
+
+@pytest.mark.parametrize("merge", [False, True])
+@pytest.mark.parametrize("worst", [False, True])
+def test_a_table_of_costs_is_checked_with_its_energy(worst: bool, merge: bool) -> None:
+    for seed in range(count(100)):
+        instance = drawn(seed, most_requests=3)
+        if lanes_couple(instance):
+            continue
+        swept = sweep(pack(instance, merge=merge), worst=worst)
+        table = costs_of(swept)
+        checked = check_costs(table, instance)
+        plain = solve_plain(instance, sense=Sense.MIN if worst else Sense.MAX)
+        assert checked.lower <= plain.value <= checked.upper, seed
+        # the same costs are no solution where energy is free, unless none of it was bought
+        prices = {name: getattr(instance.objective, name) for name in PRICES} | {"energy_price": 0}
+        free = Instance(graphs=instance.graphs, requests=instance.requests, objective=Objective(**prices))
+        if solve_plain(free, sense=Sense.MIN if worst else Sense.MAX).value != plain.value:
+            with pytest.raises(CertificateRejected, match="off its right-hand side"):
+                check_costs(replace(table, instance=fingerprint(free)), free)

@@ -4,7 +4,7 @@ Every request finishes, so the expected value of all tokens is the same under ev
 constant less the least expected cost of time and waiting. A table lists the least cost of every state in doubles.
 The checker recomputes, from the instance alone, the right-hand side of the optimality equation at every state,
 
-    m(s) = min over actions a of  duration(a) * rate(s) + sum over s' of p(s' | s, a) * cost(s'),
+    m(s) = min over actions a of  duration(a) * rate(s) + fee(a) + sum over s' of p(s' | s, a) * cost(s'),
 
 and measures how far the table is from it: |cost(s) - m(s)| <= delta * m(s) everywhere. All numbers are >= 0, so m
 itself is computed with a relative error of at most eta, from the number of roundings that a term passes through.
@@ -35,6 +35,7 @@ from fairlane.reference.checker.certificate_check import fingerprint
 from fairlane.reference.checker.cost_groups import Group, Local, read_groups
 from fairlane.reference.checker.kernels.arguments import Actions, Costs, Groups, Ints, Laws, Room, Stack
 from fairlane.reference.errors import CertificateRejected, Unsupported
+from fairlane.reference.model.graph import Graph
 from fairlane.reference.model.instance import Instance
 from fairlane.reference.model.request import Request
 
@@ -112,8 +113,6 @@ def check_costs(
         raise CertificateRejected("the table is of another instance")
     if instance.objective.age_price:
         raise Unsupported("a table of costs has no ages; need an instance without a price on age")
-    if instance.objective.energy_price and any(g.energy_j for g in instance.graphs):
-        raise Unsupported("a table of costs has no energy; need an instance without a price on energy")
     prompts = sum(r.prompt > 0 for r in instance.requests)
     if prompts > 1 and any(g.prefill_lanes > 1 for g in instance.graphs if g.prefill_capacity):
         raise Unsupported("a table of costs takes one prompt a graph; this catalog has graphs for several")
@@ -168,10 +167,11 @@ def roundings(groups: Sequence[Group], instance: Instance) -> int:
 
     An expectation is one plain sum of at most w^B products: a coefficient and a product for each of B requests, the
     product with the cost, a sum for every term, and the sum with the waiting. The waiting cost has r + 1 rounded
-    rates in r sums, a rounded duration, a product and that same sum.
+    rates in r sums, a rounded duration, a product and that same sum; a fee of the launch is one sum more.
     """
     served, requests = _most_served(instance), len(instance.requests)
-    return int(_most_outcomes(groups) ** served + 2 * served + 1 + requests + 4)
+    charged = any(_fee(instance, graph) for graph in instance.graphs)
+    return int(_most_outcomes(groups) ** served + 2 * served + 1 + requests + 4 + charged)
 
 
 def _relative_rounding(groups: Sequence[Group], instance: Instance) -> Fraction:
@@ -198,6 +198,11 @@ def _check_range(groups: Sequence[Group], instance: Instance) -> None:
     most = max(durations) * steps * sum(priced, Fraction(1)) * len(instance.requests)
     # rates fall as requests progress, so a cost is 0 or at least a duration times some rate
     least = min(durations) * min(priced, default=Fraction(1)) * joint
+    fees = [fee for g in instance.graphs if (fee := _fee(instance, g))]
+    if fees:
+        # one may be paid in the last of all steps alone
+        most += max(fees) * steps
+        least = min(least, min(fees) * joint**steps)
     if max(most, *durations, *priced) > RANGE or min(least, joint, *durations, *priced) < 1 / RANGE:
         raise Unsupported("costs or probabilities leave the range of floating-point numbers")
 
@@ -215,13 +220,7 @@ def _measure(
     from fairlane.reference.checker.kernels.deviations_alone import deviations_alone
 
     numbers, laws = _groups_of(groups), _laws_of(groups, instance, len(widths) + len(capacities))
-    actions = Actions(
-        n_widths=len(widths),
-        n_capacities=len(capacities),
-        duration=_durations(instance, widths, capacities, worst=table.worst),
-        time_price=float(instance.objective.time_price),
-        worst=table.worst,
-    )
+    actions = _actions(instance, widths, capacities, worst=table.worst)
     total = table.costs.size
     workers = os.cpu_count() or 1
     edges = np.linspace(0, total, CHUNKS * workers + 1).astype(np.int64).tolist()
@@ -303,22 +302,42 @@ def _laws_of(groups: Sequence[Group], instance: Instance, n_operators: int) -> L
     return Laws(phase=phase, rates=rates, counts=counts, at=at, to=np.array(to, dtype=np.int64), p=np.array(p))
 
 
-def _durations(instance: Instance, widths: Sequence[int], capacities: Sequence[int], *, worst: bool) -> Costs:
-    """Durations of the fastest (slowest) graph that holds k rows of a width beside a prompt; 0 where none does."""
+def _actions(instance: Instance, widths: Sequence[int], capacities: Sequence[int], *, worst: bool) -> Actions:
+    """Every graph that holds k rows of a width beside a prompt; without fees the fastest (slowest) alone."""
     most = max(g.decode_capacity for g in instance.graphs)
-    out = np.zeros((len(capacities) + 1, len(widths) + 1, most + 1))
+    shape = (len(capacities) + 1, len(widths) + 1, most + 1)
+    graphs, at = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+    launches: list[tuple[Fraction, Fraction]] = []
     for c, capacity in enumerate((0, *capacities)):
         for w, width in enumerate((0, *widths)):
             for k in range(1 if w else 0, (most if w else 0) + 1):
-                fits = [
-                    g.duration_ms
+                fits = {
+                    (g.duration_ms, _fee(instance, g))
                     for g in instance.graphs
                     if (not c or g.prefill_capacity == capacity)
                     and (not w or (g.decode_capacity >= k and g.width == width))
-                ]
-                if fits and (c or w):
-                    out[c, w, k] = float(max(fits) if worst else min(fits))
-    return out
+                }
+                if not fits or not (c or w):
+                    continue
+                if not any(fee for _, fee in fits):
+                    fits = {max(fits) if worst else min(fits)}
+                graphs[c, w, k], at[c, w, k] = len(fits), len(launches)
+                launches += sorted(fits)
+    return Actions(
+        n_widths=len(widths),
+        n_capacities=len(capacities),
+        graphs=graphs,
+        at=at,
+        duration=np.array([float(duration) for duration, _ in launches]),
+        fee=np.array([float(fee) for _, fee in launches]),
+        time_price=float(instance.objective.time_price),
+        worst=worst,
+    )
+
+
+def _fee(instance: Instance, graph: Graph) -> Fraction:
+    """What a launch is paid for beyond its time."""
+    return instance.objective.energy_price * graph.energy_j
 
 
 def _colexicographic(n: int, size: int) -> Ints:

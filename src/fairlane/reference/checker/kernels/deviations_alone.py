@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairlane.compiling.flags import kernel
+from fairlane.reference.checker.kernels.launches import paid
 
 
 @kernel
@@ -16,7 +17,7 @@ def deviations_alone(first, last, costs, groups, laws, actions, stack):
     """
     strides, sizes = groups.strides, groups.sizes
     phase, counts, law_at, law_to, law_p = laws.phase, laws.counts, laws.at, laws.to, laws.p
-    n_widths, n_capacities, duration, worst = actions.n_widths, actions.n_capacities, actions.duration, actions.worst
+    n_widths, n_capacities, graphs, worst = actions.n_widths, actions.n_capacities, actions.graphs, actions.worst
     digits, rows, chosen, begun, number, chance = (
         stack.digits,
         stack.rows,
@@ -26,7 +27,7 @@ def deviations_alone(first, last, costs, groups, laws, actions, stack):
         stack.chance,
     )
     n = strides.size
-    most_rows = duration.shape[2] - 1
+    most_rows = graphs.shape[2] - 1
     found = 0.0
     n_actions = 0
     n_outcomes = 0
@@ -62,20 +63,19 @@ def deviations_alone(first, last, costs, groups, laws, actions, stack):
                         expected += chance[j] * costs[number[j]]
                     begun[1] = count
                     n_outcomes += count
-                    t = duration[c, 0, 0]
-                    if t > 0.0:
+                    if graphs[c, 0, 0] > 0:
                         n_actions += 1
                         some = True
-                        total = t * rate + expected
+                        total = paid(rate, c, 0, 0, actions) + expected
                         best = max(best, total) if worst else min(best, total)
                 for w in range(1, n_widths + 1):
-                    if n_rows == 0 or most_rows == 0 or duration[c, w, 1] == 0.0:
+                    if n_rows == 0 or most_rows == 0 or graphs[c, w, 1] == 0:
                         continue
                     depth = 0
                     chosen[0] = -1
                     while depth >= 0:
                         chosen[depth] += 1
-                        if chosen[depth] >= n_rows or depth >= most_rows or duration[c, w, depth + 1] == 0.0:
+                        if chosen[depth] >= n_rows or depth >= most_rows or graphs[c, w, depth + 1] == 0:
                             depth -= 1
                             continue
                         row = rows[chosen[depth]]
@@ -93,7 +93,7 @@ def deviations_alone(first, last, costs, groups, laws, actions, stack):
                         n_outcomes += to - begun[depth + 1]
                         n_actions += 1
                         some = True
-                        total = duration[c, w, depth + 1] * rate + expected
+                        total = paid(rate, c, w, depth + 1, actions) + expected
                         best = max(best, total) if worst else min(best, total)
                         depth += 1
                         begun[depth + 1] = to
