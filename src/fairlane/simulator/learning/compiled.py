@@ -199,6 +199,7 @@ def grown(live: Live) -> Live:
 
 def run_compiled(config: LearningConfig, scenario: Scenario, seed: int) -> LearningRun:
     """A run in arrays; see `fairlane.simulator.learning.run`. The caller asks `why_readable` first."""
+    # compiled code: loading numba takes longer than a small instance
     from fairlane.simulator.learning.kernels.advance import advance
     from fairlane.simulator.learning.kernels.completion import mature
 

@@ -64,7 +64,7 @@ def test_drn_names_the_reward_the_start_and_the_end(model: ExplicitModel) -> Non
 
 def test_a_model_of_too_many_states_is_refused(instance: Instance) -> None:
     # two requests, each to serve or served: three states that are not final
-    two = replace(instance, requests=[Request(id=name, prompt=0, limit=1) for name in "ab"])
+    two = replace(instance, requests=tuple(Request(id=name, prompt=0, limit=1) for name in "ab"))
     assert len(explicit_model(two, max_states=4).choices) == 4
     with pytest.raises(TooLarge):
         explicit_model(two, max_states=2)
