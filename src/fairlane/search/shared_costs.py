@@ -41,7 +41,10 @@ from fairlane.search.failure import Guard
 MAX_TOKENS = 300
 
 ZERO, ONE = fmpq(0), fmpq(1)
-AGELESS = Fraction(0)
+# What is not kept is the whole number 0 inside, and places in the order of service are whole numbers: tables are
+# looked up by them, and a rational takes ten times as long to hash. A policy is shown rationals.
+AGELESS = 0
+Time = Fraction | int
 
 
 class Kind(NamedTuple):
@@ -59,7 +62,7 @@ class Local(NamedTuple):
     kind: int
     prompt: int
     generated: int
-    age_ms: Fraction
+    age_ms: Time
 
 
 # a finished request keeps its place as None, since a policy sees the places of the others
@@ -72,8 +75,8 @@ class Situation(NamedTuple):
     """Everything a policy's next decision may depend on."""
 
     lives: Lives
-    service: tuple[Fraction | None, ...]
-    now_ms: Fraction
+    service: tuple[Time | None, ...]
+    now_ms: Time
     memory: Memory
 
 
@@ -186,7 +189,7 @@ class SharedCosts:
             rate += known
             if self._age_price and not local.prompt:
                 weight = to_fmpq(self._kinds[local.kind].weight)
-                aged += weight * (to_fmpq(local.age_ms) * span + span * span / 2)
+                aged += weight * (to_fmpq(Fraction(local.age_ms)) * span + span * span / 2)
         return rate * span + self._age_price * aged if self._age_price else rate * span
 
     def _row(self, local: Local, width: int) -> list[Way]:
@@ -270,22 +273,23 @@ class SharedCosts:
         for i, local in enumerate(at.lives):
             if local is not None:
                 limit, prior, acceptance, weight = self._kinds[local.kind]
+                served = at.service[i]
                 seen.append(
                     RequestView(
                         id=requests[i].id,
                         index=i,
                         weight=weight,
-                        arrival_ms=AGELESS,
+                        arrival_ms=_START,
                         prompt=local.prompt,
                         generated=local.generated,
                         limit=limit,
                         acceptance=acceptance,
                         length_prior=prior,
-                        age_ms=None if local.prompt else local.age_ms,
-                        last_service_ms=at.service[i],
+                        age_ms=None if local.prompt else _shown(local.age_ms),
+                        last_service_ms=None if served is None else _shown(served),
                     )
                 )
-        return View(catalog=self.catalog, now_ms=at.now_ms, objective=self.objective, requests=tuple(seen))
+        return View(catalog=self.catalog, now_ms=_shown(at.now_ms), objective=self.objective, requests=tuple(seen))
 
     def _policy_cost(self, at: Situation, requests: Sequence[Request]) -> fmpq:
         known = self._policy.get(at)
@@ -334,11 +338,20 @@ class SharedCosts:
                 service[i] = ended
         if not self._keeps_times:
             # only the order matters: the latest becomes the clock, earlier ones follow below it
-            base = ended if self._keeps_clock else AGELESS
+            base: Time = ended if self._keeps_clock else AGELESS
             times = sorted({time for time in service if time is not None}, reverse=True)
             rank = {time: base - k for k, time in enumerate(times)}
             service = [None if time is None else rank[time] for time in service]
         return Situation(tuple(after), tuple(service), ended if self._keeps_clock else AGELESS, memory)
+
+
+_START = Fraction(0)
+_SHOWN = {-k: Fraction(-k) for k in range(MAX_TOKENS)}
+
+
+def _shown(time: Time) -> Fraction:
+    """A time as a policy sees it."""
+    return _SHOWN[time] if type(time) is int else Fraction(time)
 
 
 def _mean_output(request: Request) -> Fraction:
