@@ -16,9 +16,9 @@ from itertools import islice
 from pathlib import Path
 
 from fairlane.oracle import evaluate, solve
-from fairlane.oracle.rational.backward_induction import fraction
 from fairlane.policies import load_policy
 from fairlane.reference import Instance
+from fairlane.reference.rationals import to_fraction
 from fairlane.search import Aim, Space, graph_options, objective_options, request_options
 from fairlane.search.enumeration import Task, block_pieces, work
 from fairlane.search.failure import Guard
@@ -58,8 +58,11 @@ def per_second(space: Space, name: str) -> tuple[float, int]:
     """Instances a CPU second over a whole space, and how many there are."""
     task = Task(policy=name, space=space, aim=Aim(), limit_s=2.0)
     begun = time.process_time()
-    looked = sum(work(piece, task=task).instances for block in space.blocks() for piece in block_pieces(space, *block))
-    return looked / (time.process_time() - begun), looked
+    results = [work(piece, task=task) for block in space.blocks() for piece in block_pieces(space, *block)]
+    spent = time.process_time() - begun
+    assert all(result.failure is None for result in results)
+    looked = sum(result.instances for result in results)
+    return looked / spent, looked
 
 
 def compared(space: Space) -> Iterator[Instance]:
@@ -75,7 +78,7 @@ def alone(space: Space, name: str) -> float:
     gaps = [evaluate(row, policy, solution=solve(row)).gap for row in rows]
     rate = len(rows) / (time.process_time() - begun)
     for row, gap in zip(rows, gaps, strict=True):
-        assert fraction(SharedCosts(row.graphs, row.objective, Guard(policy, 60.0)).gap(row.requests)) == gap
+        assert to_fraction(SharedCosts(row.graphs, row.objective, Guard(policy, 60.0)).gap(row.requests)) == gap
     return rate
 
 

@@ -16,7 +16,7 @@ from fairlane.search.failure import Guard
 from fairlane.search.shared_costs import SharedCosts
 from fairlane.search.space import IDS, renamed
 from tests.counts import count
-from tests.random_instances import random_instance
+from tests.random_instances import random_instance, with_energy
 
 
 def by_time(view: View) -> Choice:
@@ -41,6 +41,8 @@ def by_time(view: View) -> Choice:
 def drawn(rng: random.Random, n: int, *, age: bool) -> list[Instance]:
     """Instances that share a catalog and an objective."""
     first = random_instance(rng, age=age)
+    if rng.random() < 0.3:
+        first = with_energy(first, rng)
     out: list[Instance] = []
     while len(out) < n:
         other = random_instance(rng)

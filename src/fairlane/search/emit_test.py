@@ -102,6 +102,8 @@ def _graph(graph: Graph) -> str:
         value = getattr(graph, field)
         if value != default:
             parts.append(f"{field}={value}")
+    if graph.energy_j:
+        parts.append(f"energy_j={_number(graph.energy_j)}")
     return f"Graph({', '.join(parts)})"
 
 

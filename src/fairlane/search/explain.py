@@ -58,6 +58,8 @@ def instance_lines(instance: Instance) -> tuple[str, ...]:
             parts.append(f"prefill {g.prefill_capacity}{lanes}")
         if g.decode_capacity:
             parts.append(f"decode {g.decode_capacity}" + (f" at width {g.width}" if g.width > 1 else ""))
+        if g.energy_j:
+            parts.append(f"{show(g.energy_j)} J a launch")
         out.append(f"graph {g.name}: {', '.join(parts)}")
     for r in instance.requests:
         parts = [f"prompt {r.prompt}", f"limit {r.limit}"]

@@ -32,6 +32,7 @@ from fairlane.reference.model.policy import (
     View,
     sees_of,
 )
+from fairlane.reference.model.pricing import launch_cost, output_worth, prompt_worth, waiting_rate
 from fairlane.reference.model.request import LengthPrior, Request
 from fairlane.reference.model.yields import row_outcomes
 from fairlane.reference.rationals import to_fmpq, to_fraction
@@ -102,6 +103,7 @@ class SharedCosts:
         self._remembers = not isinstance(guard.policy, FunctionPolicy)
         self._durations = [to_fmpq(g.duration_ms) for g in catalog.graphs]
         self._place = {g.name: k for k, g in enumerate(catalog.graphs)}
+        self._launches = [to_fmpq(launch_cost(objective, g)) for g in catalog.graphs]
         self._time = to_fmpq(objective.time_price)
         self._age_price = to_fmpq(objective.age_price)
         self._kinds: list[Kind] = []
@@ -138,9 +140,10 @@ class SharedCosts:
         """The optimal value: expected worth of all tokens less the least cost."""
         worth = ZERO
         for request in requests:
-            tokens = self.objective.prefill_value * request.prompt
-            tokens += self.objective.decode_value * _mean_output(request)
-            worth += to_fmpq(request.weight * tokens)
+            worth += to_fmpq(
+                prompt_worth(self.objective, request.weight, request.prompt)
+                + output_worth(self.objective, request.weight, _mean_output(request))
+            )
         return worth - self._least_cost(self._start(requests))
 
     def _start(self, requests: Sequence[Request]) -> tuple[Local, ...]:
@@ -173,7 +176,7 @@ class SharedCosts:
     # -- what both costs are made of
 
     def _passing(self, lives: Lives, graph: int) -> fmpq:
-        """Cost of the time that a graph takes."""
+        """Cost of a launch and of the time that it takes."""
         span = self._durations[graph]
         rate = self._time
         aged = ZERO
@@ -183,14 +186,14 @@ class SharedCosts:
             key = (local.kind, local.prompt > 0)
             known = self._rates.get(key)
             if known is None:
-                prices = self.objective
-                price = prices.completion_price + (prices.first_output_price if local.prompt else 0)
-                known = self._rates[key] = to_fmpq(self._kinds[local.kind].weight * price)
+                weighted = waiting_rate(self.objective, self._kinds[local.kind].weight, before_output=local.prompt > 0)
+                known = self._rates[key] = to_fmpq(weighted)
             rate += known
             if self._age_price and not local.prompt:
                 weight = to_fmpq(self._kinds[local.kind].weight)
                 aged += weight * (to_fmpq(Fraction(local.age_ms)) * span + span * span / 2)
-        return rate * span + self._age_price * aged if self._age_price else rate * span
+        cost = rate * span + self._launches[graph]
+        return cost + self._age_price * aged if self._age_price else cost
 
     def _row(self, local: Local, width: int) -> list[Way]:
         key = (local.kind, local.generated, width)

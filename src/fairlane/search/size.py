@@ -56,7 +56,8 @@ def size_of(instance: Instance) -> Size:
 def frame_weight(catalog: Catalog, objective: Objective) -> Weight:
     """Of the graphs and the objective."""
     shapes = sum(g.prefill_capacity + g.prefill_lanes + g.decode_capacity + g.width for g in catalog)
-    return _weight([*(g.duration_ms for g in catalog), *(getattr(objective, name) for name in PRICES)], shapes)
+    numbers = [x for g in catalog for x in (g.duration_ms, g.energy_j)]
+    return _weight([*numbers, *(getattr(objective, name) for name in PRICES)], shapes)
 
 
 def request_weight(request: Request) -> Weight:

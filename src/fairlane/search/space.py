@@ -69,6 +69,7 @@ def graph_options(
     decode_capacity: Iterable[int] = (1, 2),
     width: Iterable[int] = (1,),
     duration_ms: Iterable[Number] = (1, 2, 3),
+    energy_j: Iterable[Number] = (0,),
     mixed: bool = False,
 ) -> tuple[Graph, ...]:
     """Every graph with one of the values given for each field, named by what it does.
@@ -81,6 +82,8 @@ def graph_options(
         For graphs with that phase.
     duration_ms : iterable of numbers
         Milliseconds, > 0.
+    energy_j : iterable of numbers
+        Joules a launch, >= 0.
     mixed : bool
         Whether graphs of both phases are there too.
 
@@ -95,10 +98,12 @@ def graph_options(
     if mixed:
         shapes += [(*p, *d) for p in prompts for d in rows]
     spans = [as_fraction(t, f"duration_ms[{k}]") for k, t in enumerate(duration_ms)]
+    joules = [as_fraction(e, f"energy_j[{k}]") for k, e in enumerate(energy_j)]
     return _distinct(
         Graph(
-            name=graph_name(p, lanes, d, w, span),
+            name=graph_name(p, lanes, d, w, span, energy),
             duration_ms=span,
+            energy_j=energy,
             prefill_capacity=p,
             prefill_lanes=lanes,
             decode_capacity=d,
@@ -106,17 +111,18 @@ def graph_options(
         )
         for p, lanes, d, w in shapes
         for span in spans
+        for energy in joules
     )
 
 
-def graph_name(prefill: int, lanes: int, decode: int, width: int, duration_ms: Fraction) -> str:
+def graph_name(prefill: int, lanes: int, decode: int, width: int, duration_ms: Fraction, energy_j: Fraction) -> str:
     """What a graph does, in a few characters: ``p4x2+d2w3-3/2ms``."""
     parts = []
     if prefill:
         parts.append(f"p{prefill}" + (f"x{lanes}" if lanes > 1 else ""))
     if decode:
         parts.append(f"d{decode}" + (f"w{width}" if width > 1 else ""))
-    return f"{'+'.join(parts)}-{show(duration_ms)}ms"
+    return f"{'+'.join(parts)}-{show(duration_ms)}ms" + (f"-{show(energy_j)}J" if energy_j else "")
 
 
 def objective_options(**prices: Iterable[Number]) -> tuple[Objective, ...]:

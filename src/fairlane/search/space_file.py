@@ -37,6 +37,7 @@ GRAPH_FIELDS = (
     "decode_capacity",
     "width",
     "duration_ms",
+    "energy_j",
 )
 
 
@@ -154,10 +155,9 @@ def _graphs(part: dict[str, object]) -> tuple[Graph, ...]:
             # a phase may be left out altogether
             values = need_list(part[name], f"graphs.{name}")
             given[name] = [as_integer(x, f"graphs.{name}[{k}]", minimum=1) for k, x in enumerate(values)]
-    if "duration_ms" in part:
-        given["duration_ms"] = [
-            _number(x, f"graphs.duration_ms[{k}]") for k, x in enumerate(_values(part, "duration_ms", "graphs"))
-        ]
+    for name in ("duration_ms", "energy_j"):
+        if name in part:
+            given[name] = [_number(x, f"graphs.{name}[{k}]") for k, x in enumerate(_values(part, name, "graphs"))]
     rows = graph_options(**given)  # type: ignore[arg-type]  # every value was checked
     if not rows:
         raise InvalidInstance("graphs has no shape; need a prefill_capacity or a decode_capacity")

@@ -17,8 +17,8 @@ from fairlane.search.space import graph_name
 class Number:
     """One rational of an instance: where it stands, and what it is.
 
-    ``field`` is ``duration_ms`` of graph ``place``, ``weight`` of a request, ``acceptance`` of a request at draft
-    ``draft``, or a price of the objective.
+    ``field`` is ``duration_ms`` or ``energy_j`` of graph ``place``, ``weight`` of a request, ``acceptance`` of a
+    request at draft ``draft``, or a price of the objective.
     """
 
     field: str
@@ -44,6 +44,11 @@ def numbers(instance: Instance) -> tuple[Number, ...]:
         Number(field="duration_ms", place=k, draft=0, value=g.duration_ms, label=f"the duration of {g.name}")
         for k, g in enumerate(instance.graphs)
     ]
+    out += [
+        Number(field="energy_j", place=k, draft=0, value=g.energy_j, label=f"the energy of {g.name}")
+        for k, g in enumerate(instance.graphs)
+        if g.energy_j
+    ]
     for i, r in enumerate(instance.requests):
         out.append(Number(field="weight", place=i, draft=0, value=r.weight, label=f"the weight of {r.id}"))
         out += [
@@ -59,9 +64,12 @@ def numbers(instance: Instance) -> tuple[Number, ...]:
 
 def with_number(instance: Instance, number: Number, value: Fraction) -> Instance:
     """The instance with another value at a number's place; graphs keep their names."""
-    if number.field == "duration_ms":
+    if number.field in ("duration_ms", "energy_j"):
         rows = list(instance.graphs)
-        rows[number.place] = graph_with(rows[number.place], duration_ms=value)
+        row = rows[number.place]
+        rows[number.place] = (
+            graph_with(row, duration_ms=value) if number.field == "duration_ms" else graph_with(row, energy_j=value)
+        )
         return with_parts(instance, graphs=rows)
     if number.field in ("weight", "acceptance"):
         requests = list(instance.requests)
@@ -100,6 +108,7 @@ def graph_with(
     prefill_lanes: int | None = None,
     decode_capacity: int | None = None,
     width: int | None = None,
+    energy_j: Fraction | None = None,
     name: str | None = None,
 ) -> Graph:
     """The graph with other fields."""
@@ -110,6 +119,7 @@ def graph_with(
         prefill_lanes=graph.prefill_lanes if prefill_lanes is None else prefill_lanes,
         decode_capacity=graph.decode_capacity if decode_capacity is None else decode_capacity,
         width=graph.width if width is None else width,
+        energy_j=graph.energy_j if energy_j is None else energy_j,
     )
 
 
@@ -146,7 +156,7 @@ def plainly_named(instance: Instance) -> Instance:
     """The instance with graphs named by what they do."""
     named: list[Graph] = []
     for g in instance.graphs:
-        name = graph_name(g.prefill_capacity, g.prefill_lanes, g.decode_capacity, g.width, g.duration_ms)
+        name = graph_name(g.prefill_capacity, g.prefill_lanes, g.decode_capacity, g.width, g.duration_ms, g.energy_j)
         taken = {row.name for row in named}
         copy = 2
         unique = name
