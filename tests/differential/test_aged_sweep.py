@@ -13,6 +13,7 @@ import pytest
 from fairlane.oracle.certificate import certify
 from fairlane.oracle.encoding.packing import lanes_couple
 from fairlane.oracle.kernels import aged as _kernel_aged
+from fairlane.oracle.policy_value.evaluate import evaluate
 from fairlane.oracle.rational.aged_induction import AgedSweep
 from fairlane.oracle.rational.aged_root import AgedRoot
 from fairlane.oracle.rational.plain import Sense, solve_plain
@@ -163,7 +164,7 @@ def test_graphs_that_couple_prompts_and_ages_that_no_double_holds_are_left_to_ra
         sweep_aged(coupled)
     assert solve(coupled).value == solve_plain(coupled).value
     fine = Instance(
-        graphs=[Graph(name="d", duration_ms=Fraction(10**9 + 1, 10**9), decode_capacity=1)],
+        graphs=[Graph(name="d", duration_ms=Fraction(10**18 + 1, 10**18), decode_capacity=1)],
         requests=[Request(id=x, prompt=0, limit=2) for x in "ab"],
         objective=Objective(decode_value=1, age_price=1),
     )
@@ -221,3 +222,56 @@ def test_the_exact_root_counts_the_terms_of_the_sums_that_it_compares() -> None:
     assert longest == 3**3
     own = Fraction(root._slack(longest)) / 2 - root.costs.relative_error
     assert own >= longest * Fraction(1, 2**53)
+
+
+def measured(requests: int) -> Instance:
+    """Streams beside a prompt under durations that were measured to a microsecond, whose only common unit that is."""
+    return Instance(
+        graphs=[
+            Graph(name="p", duration_ms="21.306", prefill_capacity=64),
+            Graph(name="d1", duration_ms="9.482", decode_capacity=1, width=2),
+            Graph(name="d2", duration_ms="13.137", decode_capacity=2),
+        ],
+        requests=[
+            Request(id="p", prompt=100, limit=1),
+            *(
+                Request(id=f"r{i}", prompt=0, limit=3 - i % 2, acceptance=["7/10"], weight=i)
+                for i in range(1, requests)
+            ),
+        ],
+        objective=Objective(decode_value=100, time_price=1, age_price="1/50"),
+    )
+
+
+@pytest.mark.parametrize("sense", list(Sense))
+def test_ages_of_a_fine_grid_are_those_of_the_readable_solver(sense: Sense) -> None:
+    instance = measured(3)
+    plain = solve_plain(instance, sense=sense)
+    swept = sweep_aged(instance, worst=sense is Sense.MIN)
+    assert len(swept.costs) == plain.states
+    root = AgedRoot(swept)
+    assert root.value_at(initial_state(instance)) == plain.value
+    for state, value in list(plain.values.items())[::17]:
+        lower, upper = root.bounds_at(state)
+        assert lower <= value <= upper
+
+
+def test_four_requests_of_a_fine_grid_are_swept_and_the_policy_earns_the_optimum() -> None:
+    # the multiples of a microsecond up to the oldest age took 4 * 19 bits; the ages that can be met take far fewer
+    instance = measured(4)
+    solution = solve(instance)
+    assert solution.method == "aged_sweep_exact_root"
+    assert solution.states > 3_000
+    measured_value = evaluate(instance, solution.policy, solution=solution)
+    assert measured_value.value == solution.value
+    assert measured_value.losses == ()
+
+
+def test_what_rationals_refuse_is_swept() -> None:
+    instance = measured(5)
+    with pytest.raises(TooLarge, match=r"more than 20,000 states with their ages; .* make it fit"):
+        AgedSweep(instance, Sense.MAX, 20_000).reachable_states()
+    rough = solve(instance, exact=False)
+    # beyond what rationals take at most
+    assert rough.states > aged_induction.MAX_STATES
+    assert rough.upper - rough.lower < 1e-6

@@ -76,7 +76,7 @@ def visit(first, last, order, valuing, worst, n_known, most_known, table, space,
             if phase[i, place[i]] == 1:
                 rows[n_rows] = i
                 n_rows += 1
-                linear += prices.ages[i] * age[i]
+                linear += prices.ages[i] * space.age[age[i]]
                 square += prices.ages[i]
         best = -1.0 if worst else np.inf
         for prompt in range(-1, n):
@@ -98,13 +98,11 @@ def visit(first, last, order, valuing, worst, n_known, most_known, table, space,
                     member[size] = prompt
                     served[prompt] = 1
                     size += 1
-                # what stays: places, and ages that grow with the duration
-                still, growing = 0, 0
+                # places that stay
+                still = 0
                 for i in range(n):
                     if served[i] == 0:
-                        still += (place[i] * ages + age[i]) * strides[i]
-                        if phase[i, place[i]] == 1:
-                            growing += strides[i]
+                        still += place[i] * ages * strides[i]
                 for w in range(n_widths + 1):
                     if (w == 0) != (k == 0):
                         continue
@@ -124,7 +122,11 @@ def visit(first, last, order, valuing, worst, n_known, most_known, table, space,
                             operator[j] = w - 1 if j < k else n_widths + c - 1
                         for option in range(begin, end):
                             t = option_t[option]
-                            base = still + t * growing
+                            base = still
+                            for j in range(n_rows):
+                                i = rows[j]
+                                if served[i] == 0:
+                                    base += space.later[age[i], actions.which[option]] * strides[i]
                             for j in range(size):
                                 at[j] = 0
                             expected = 0.0

@@ -316,11 +316,17 @@ class FillLaws(NamedTuple):
 
 
 class AgedSpace(NamedTuple):
-    """States as numbers: mixed radix of (place, age) pairs; phase 0 has a prompt, 1 decodes, 2 is finished."""
+    """States as numbers: mixed radix of (place, age) pairs; phase 0 has a prompt, 1 decodes, 2 is finished.
+
+    An age is its place in ``age``, where whole units of time stand in ascending order; ``later[a, d]`` is the place of
+    age a when the d-th duration has gone by.
+    """
 
     strides: Ints
     sizes: Ints
     ages: int
+    age: Ints
+    later: Ints
     phase: Ints
     final: int
 
@@ -347,13 +353,14 @@ class AgedActions(NamedTuple):
     """Durations of k rows of width w beside a prompt of capacity c, and the fee of a launch of each.
 
     ``durations[start[c, w, k] : start[c, w, k + 1]]``, ascending; c and w count from 1, and 0 stands for none.
-    ``charged`` says whether any launch has a fee.
+    ``which`` is the place of each among the different durations. ``charged`` says whether any launch has a fee.
     """
 
     n_widths: int
     n_capacities: int
     start: Ints
     durations: Ints
+    which: Ints
     fees: Floats
     charged: bool
 

@@ -70,10 +70,10 @@ class AgedRoot(AgedSweep):
         """As in the exact root without ages: twice the errors of the sweep and of one more sum of so many terms.
 
         A term has one rounded probability, one product and a sum for each term; the waiting passes through at most
-        2 r + 10 roundings, and one more where launches have fees.
+        2 r + 12 roundings, and one more where launches have fees.
         """
         if outcomes not in self._slacks:
-            own = relative_error(outcomes + 2 + 2 * len(self.rates) + 10 + charges_launches(self.instance))
+            own = relative_error(outcomes + 2 + 2 * len(self.rates) + 12 + charges_launches(self.instance))
             self._slacks[outcomes] = math.nextafter(float(2 * (self.costs.relative_error + own)), math.inf)
         return self._slacks[outcomes]
 

@@ -3,11 +3,11 @@
 The reachable states are found forwards, over every graph and every set of lanes, since ages depend on durations; then
 they are valued backwards, level by level of progress. Without a product of local states their number is not known
 beforehand; the search stops at the limit. Costs and ages are taken in units of the reciprocal of the durations' common
-denominator, in which ages are whole numbers.
+denominator, in which ages are whole numbers; a state has the place of an age among those that can be met.
 
 Rounding. As in `rounding`, by what a term passes through in one step: at most w^B sums, a coefficient and a product
 for each of B served requests, and the product with the later cost; the step's own cost t (rate + sum a_i A_i) +
-t²/2 sum a_i passes through at most 2 r + 10 (rounded rates, age prices and unit, products with whole numbers below
+t²/2 sum a_i passes through at most 2 r + 12 (rounded rates, age prices and unit, products with whole numbers below
 2^53, sums), and one more where launches have fees.
 
 A longer graph with the same lanes has the same outcomes, later: every later cost grows with every age, so for the least
@@ -18,7 +18,7 @@ fees all of them are.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -26,6 +26,7 @@ from math import comb, lcm, prod
 
 import numpy as np
 
+from fairlane.oracle.encoding.attainable_ages import attainable_ages, following_ages
 from fairlane.oracle.encoding.packing import Floats, Ints, Packed, earned_from, lanes_couple, merged_axes, operators_of
 from fairlane.oracle.encoding.rounding import RANGE, depth, most_outcomes, most_served, relative_error
 from fairlane.oracle.kernels.arguments import AgedActions, AgedPrices, AgedRoom, AgedSpace, AgedTable
@@ -55,7 +56,7 @@ class AgedCosts:
     packed: Packed
     worst: bool
     unit: int
-    ages: int
+    age_places: dict[int, int]
     strides: tuple[int, ...]
     keys: Ints
     slots: Ints
@@ -64,8 +65,17 @@ class AgedCosts:
     relative_error: Fraction
 
     def code_of(self, places: tuple[int, ...], ages: tuple[int, ...]) -> int:
-        """The number of a state: places in the chains, ages in units."""
-        return sum((x * self.ages + a) * stride for x, a, stride in zip(places, ages, self.strides, strict=True))
+        """The number of a state: places in the chains, ages in units.
+
+        Raises
+        ------
+        KeyError
+            An age that cannot be met.
+        """
+        n = len(self.age_places)
+        return sum(
+            (x * n + self.age_places[a]) * stride for x, a, stride in zip(places, ages, self.strides, strict=True)
+        )
 
     def cost(self, code: int) -> float:
         """Expected cost of a reachable state, 0 of the final one.
@@ -114,7 +124,7 @@ def pack_aged(instance: Instance) -> Packed:
 def aged_step_roundings(packed: Packed) -> int:
     """Roundings that a term of one step can pass through; see the module docstring."""
     served, requests = most_served(packed), len(packed.axes)
-    waiting = 2 * requests + 10 + charges_launches(packed.instance)
+    waiting = 2 * requests + 12 + charges_launches(packed.instance)
     return int(most_outcomes(packed) ** served + 2 * served + 1 + waiting)
 
 
@@ -124,6 +134,7 @@ def _actions_of(packed: Packed, unit: int, *, worst: bool) -> AgedActions:
     graphs = packed.instance.graphs.graphs
     most = max((g.decode_capacity for g in graphs), default=0)
     start = np.zeros((len(capacities) + 1, len(widths) + 1, most + 2), dtype=np.int64)
+    different = _durations_of(packed.instance, unit)
     # of graphs of one duration the cheapest launch, or the dearest where the greatest cost is sought
     options: list[tuple[int, Fraction]] = []
     for c, capacity in enumerate((0, *capacities)):
@@ -146,9 +157,15 @@ def _actions_of(packed: Packed, unit: int, *, worst: bool) -> AgedActions:
         n_capacities=len(capacities),
         start=start,
         durations=np.array([duration for duration, _ in options], dtype=np.int64),
+        which=np.array([different.index(duration) for duration, _ in options], dtype=np.int64),
         fees=np.array([float(fee) for _, fee in options]),
         charged=charges_launches(packed.instance),
     )
+
+
+def _durations_of(instance: Instance, unit: int) -> list[int]:
+    """Different durations in units, ascending."""
+    return sorted({int(g.duration_ms * unit) for g in instance.graphs})
 
 
 def sweep_aged(
@@ -194,18 +211,19 @@ def sweep_aged(
 
     packed = pack_aged(instance)
     unit = lcm(*(g.duration_ms.denominator for g in instance.graphs))
-    # a stream ages at most over all graphs that can run
-    ages = depth(packed) * int(max(g.duration_ms for g in instance.graphs) * unit) + 1
-    sizes = [len(axis.chain) * ages for axis in packed.axes]
+    different = _durations_of(instance, unit)
+    steps = depth(packed) - min(len(axis.chain) - 1 for axis in packed.axes)
+    _check_range(packed, unit, steps * different[-1])
+    age = attainable_ages(different, steps)
+    sizes = [len(axis.chain) * age.size for axis in packed.axes]
     if prod(sizes) >= 2**62:
         raise Unsupported("states with their ages have numbers beyond 64 bits")
     strides = tuple(prod(sizes[a + 1 :]) for a in range(len(sizes)))
     laws, actions = laws_of(packed), _actions_of(packed, unit, worst=worst)
     error = relative_error(depth(packed) * aged_step_roundings(packed))
     prices = _prices_of(packed, unit)
-    _check_range(packed, unit, ages)
-    space = _space_of(packed, strides, sizes, ages)
-    root = sum(packed.axes[a].places[local] * ages * strides[a] for a, local in enumerate(initial_state(instance)))
+    space = _space_of(packed, strides, sizes, age, different)
+    root = sum(packed.axes[a].places[local] * age.size * strides[a] for a, local in enumerate(initial_state(instance)))
 
     def refuse(capacity: int) -> None:
         if capacity * PLACE_BYTES > max_bytes:
@@ -265,7 +283,7 @@ def sweep_aged(
         packed=packed,
         worst=worst,
         unit=unit,
-        ages=ages,
+        age_places={int(units): place for place, units in enumerate(age)},
         strides=strides,
         keys=table.keys,
         slots=table.slots,
@@ -316,7 +334,7 @@ def _age_prices(packed: Packed, unit: int) -> list[Fraction]:
     return [age_rate(packed.instance.objective, r.weight) / unit**2 for r in packed.instance.requests]
 
 
-def _check_range(packed: Packed, unit: int, ages: int) -> None:
+def _check_range(packed: Packed, unit: int, oldest: int) -> None:
     """Refuse what doubles do not hold with a relative error, or ages that they do not hold exactly.
 
     A state's cost is 0, or it pays for its next step, at least half of the least price, or it has only prompts
@@ -328,17 +346,20 @@ def _check_range(packed: Packed, unit: int, ages: int) -> None:
     priced = [r for r in exact if r]
     chance = min(p for axis in packed.axes for chain in axis.laws for law in chain for _, p in law)
     least = min(priced, default=Fraction(1)) * chance ** (most_served(packed) + 1) / 2
-    most = max(priced, default=Fraction(1)) * ages**2 * (len(packed.axes) + 1) * depth(packed)
+    longest = int(max(g.duration_ms for g in packed.instance.graphs) * unit)
+    most = max(priced, default=Fraction(1)) * (oldest + longest) ** 2 * (len(packed.axes) + 1) * depth(packed)
     fees = [fee for g in packed.instance.graphs if (fee := launch_cost(packed.instance.objective, g))]
     if fees:
         # one may be paid in the last of all steps alone
         least = min(least, min(fees) * chance ** (most_served(packed) * depth(packed)))
         most += max(fees) * depth(packed)
-    if most > RANGE[8] or least < 1 / RANGE[8] or ages**2 >= 2**53:
+    if most > RANGE[8] or least < 1 / RANGE[8] or oldest + longest >= 2**53:
         raise Unsupported("costs or ages leave the range of floating-point numbers")
 
 
-def _space_of(packed: Packed, strides: tuple[int, ...], sizes: list[int], ages: int) -> AgedSpace:
+def _space_of(
+    packed: Packed, strides: tuple[int, ...], sizes: list[int], age: Ints, different: Sequence[int]
+) -> AgedSpace:
     longest = max(len(axis.chain) for axis in packed.axes)
     phase = np.full((len(packed.axes), longest), 2, dtype=np.int64)
     for a, axis in enumerate(packed.axes):
@@ -346,9 +367,11 @@ def _space_of(packed: Packed, strides: tuple[int, ...], sizes: list[int], ages: 
     return AgedSpace(
         strides=np.array(strides, dtype=np.int64),
         sizes=np.array(sizes, dtype=np.int64),
-        ages=ages,
+        ages=age.size,
+        age=age,
+        later=following_ages(age, different),
         phase=phase,
-        final=sum((size - ages) * stride for size, stride in zip(sizes, strides, strict=True)),
+        final=sum((size - age.size) * stride for size, stride in zip(sizes, strides, strict=True)),
     )
 
 
