@@ -61,6 +61,7 @@ ROOMS: dict[str, tuple[tuple[Room, ...], ...]] = {
             Room("checker", (6,), True),
         ),
     ),
+    "compiling": ((Room("flags of compiled code, its cache, and the notice while it is made"),),),
 }
 
 LIFE = (
