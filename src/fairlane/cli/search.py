@@ -18,12 +18,16 @@ if TYPE_CHECKING:
     from fairlane.search.result import Report
     from fairlane.search.space import Space
 
+# the part of the seconds that is enumerated; the rest is for proposals, where they are needed
+ENUMERATING = 3 / 4
+
 
 def command(
     policy: Annotated[str, typer.Option("--policy", help="A built-in policy's name or module:attribute.")],
     space: Annotated[Path | None, typer.Option("--space", help="A space file; a small space without one.")] = None,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", min=0, help="Enumerate for this long. Default: 60 without --instances.")
+        float | None,
+        typer.Option("--seconds", min=0, help="Search about this long. Default: 60 without --instances."),
     ] = None,
     instances: Annotated[
         int | None, typer.Option("--instances", min=1, help="Enumerate about this many; repeats to the byte.")
@@ -38,7 +42,7 @@ def command(
         int, typer.Option("--proposals", min=0, help="Instances proposed where the enumeration ends without a witness.")
     ] = 2000,
     time_out: Annotated[
-        float, typer.Option("--time-out", min=0.01, help="Seconds after which one decision counts as hanging.")
+        float, typer.Option("--time-out", min=0.01, help="Processor seconds after which one decision hangs.")
     ] = 2.0,
     workers: Annotated[
         int | None,
@@ -109,7 +113,9 @@ def command(
                 executor=pool,
                 known={} if folder is None else folder.known,
                 on_piece=on_piece,
-                go_on=None if limit_s is None else lambda: time.monotonic() - begun < limit_s,
+                go_on=None
+                if limit_s is None
+                else lambda phase: time.monotonic() - begun < limit_s * (ENUMERATING if phase == "enumeration" else 1),
             )
         except KeyboardInterrupt:
             if folder is not None:

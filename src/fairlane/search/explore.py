@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from enum import StrEnum
 from fractions import Fraction
 from functools import partial
 
@@ -28,6 +29,16 @@ WAVE = 64
 CLIMBS = 4
 
 OnPiece = Callable[[int, Piece, PieceResult], None]
+
+
+class Phase(StrEnum):
+    """What a search is at; minimising and widening end by their own budgets."""
+
+    ENUMERATION = "enumeration"
+    PROPOSALS = "proposals"
+
+
+GoOn = Callable[[Phase], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +86,7 @@ def explore(
     executor: Executor | None = None,
     known: Mapping[int, PieceResult] | None = None,
     on_piece: OnPiece | None = None,
-    go_on: Callable[[], bool] | None = None,
+    go_on: GoOn | None = None,
 ) -> Report:
     """Search a space for instances on which a policy is worse than optimal.
 
@@ -94,7 +105,7 @@ def explore(
     widen : bool
         Whether to find the regions in which the witness remains one.
     limit_s : float
-        Seconds after which a single call of the policy counts as hanging.
+        Seconds of processor time after which a single call of the policy counts as hanging; see `Guard`.
     executor : Executor or None
         Any ``concurrent.futures`` executor; None works in this process. The report does not depend on it.
     known : mapping of int to PieceResult, or None
@@ -102,7 +113,7 @@ def explore(
     on_piece : callable or None
         Called with (number, piece, result) for each new piece, in order.
     go_on : callable or None
-        Asked after each piece; where it says no, the enumeration ends there.
+        Asked with the :class:`Phase` after each piece and before each proposal; where it says no, the phase ends there.
 
     Returns
     -------
@@ -137,8 +148,8 @@ def explore(
         if witness is not None and walked.settled:
             status = Status.GLOBAL_MIN
         try:
-            if witness is None and not walked.exhaustive and (go_on is None or go_on()):
-                witness, origin, proposed = _propose(task, budget, total.worst)
+            if witness is None and not walked.exhaustive:
+                witness, origin, proposed = _propose(task, budget, total.worst, go_on)
             if witness is not None:
                 instance = witness.instance
                 if status is not Status.GLOBAL_MIN:
@@ -205,7 +216,7 @@ def _enumerate(
     executor: Executor | None,
     known: Mapping[int, PieceResult],
     on_piece: OnPiece | None,
-    go_on: Callable[[], bool] | None,
+    go_on: GoOn | None,
 ) -> _Enumerated:
     out = _Enumerated()
     blocks = tuple(task.space.blocks())
@@ -220,7 +231,7 @@ def _enumerate(
             out.total = merge(task.aim, out.total, result)
             done += 1
             full = budget.instances is not None and out.total.instances >= budget.instances
-            stop = out.total.failure is not None or full or (go_on is not None and not go_on())
+            stop = out.total.failure is not None or full or (go_on is not None and not go_on(Phase.ENUMERATION))
             if stop:
                 break
         if out.total.failure is not None or done < len(mine):
@@ -278,11 +289,13 @@ def _holds(task: Task, instance: Instance) -> bool:
     return measured is not None and measured > task.aim.exceeds
 
 
-def _propose(task: Task, budget: Budget, worst: Found | None) -> tuple[Found | None, str, int]:
+def _propose(task: Task, budget: Budget, worst: Found | None, go_on: GoOn | None) -> tuple[Found | None, str, int]:
     """A witness from draws, then from the optimiser; with what proposed it and how many were looked at."""
     looked = 0
     best = worst
     for number in range(budget.proposals // 2):
+        if go_on is not None and not go_on(Phase.PROPOSALS):
+            return None, "random draw", looked
         instance = draw(task.space, number)
         if instance is None:
             continue
@@ -302,7 +315,7 @@ def _propose(task: Task, budget: Budget, worst: Found | None) -> tuple[Found | N
 
     for seed in range(CLIMBS):
         each = budget.proposals // 2 // CLIMBS
-        if each == 0:
+        if each == 0 or (go_on is not None and not go_on(Phase.PROPOSALS)):
             break
         instance, most, steps = climb(best.instance, measure, enough=task.aim.exceeds, max_instances=each, seed=seed)
         looked += steps

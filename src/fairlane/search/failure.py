@@ -35,6 +35,8 @@ from fairlane.reference.model.policy import (
 
 # how often a running decision is looked at, as a part of the time it may take
 LOOKS = 4
+# a policy that waits uses no processor time, and neither does one whose process has to wait its turn on a busy machine
+PATIENCE = 15
 
 
 class Breach(StrEnum):
@@ -84,13 +86,14 @@ class Guard:
     policy : Policy
         The policy.
     limit_s : float
-        Seconds that one call may take, > 0.
+        Seconds of processor time that one call may take, > 0; a call that only waits has fifteen times as long.
     """
 
     def __init__(self, policy: Policy, limit_s: float) -> None:
         self.policy = policy
         self.limit_s = limit_s
-        self._since: float | None = None
+        # processor time and wall time at the start of the call at work
+        self._since: tuple[float, float] | None = None
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -108,9 +111,12 @@ class Guard:
             signal.signal(signal.SIGALRM, before)
 
     def _look(self, _: int, frame: FrameType | None) -> None:
-        if self._since is not None and time.monotonic() - self._since > self.limit_s:
+        if self._since is None:
+            return
+        used, passed = (now - then for now, then in zip(_clocks(), self._since, strict=True))
+        if used > self.limit_s or passed > PATIENCE * self.limit_s:
             # a policy that swallows this is told again
-            self._since = time.monotonic()
+            self._since = _clocks()
             raise _TimeOut
 
     def decisions(self, view: View, memory: Memory) -> list[Legal]:
@@ -142,7 +148,7 @@ class Guard:
             raise self._broke(Breach.NOT_A_NUMBER, str(error), view) from None
 
     def _ask(self, view: View, memory: Memory) -> Choice:
-        self._since = time.monotonic()
+        self._since = _clocks()
         try:
             return self.policy.decide(view, memory)
         except _TimeOut:
@@ -168,7 +174,7 @@ class Guard:
 
     def observe(self, memory: Memory, completion: Completion) -> Memory:
         """The policy's memory after a completion; it must be hashable."""
-        self._since = time.monotonic()
+        self._since = _clocks()
         try:
             after = self.policy.observe(memory, completion)
             hash(after)
@@ -186,6 +192,10 @@ class Guard:
 
 
 _ONE = Fraction(1)
+
+
+def _clocks() -> tuple[float, float]:
+    return time.thread_time(), time.monotonic()
 
 
 def _told(error: Exception) -> str:

@@ -28,6 +28,7 @@ from fairlane.search import (
     size_of,
 )
 from fairlane.search.enumeration import PieceResult
+from fairlane.search.explore import Phase
 from fairlane.search.minimise import minimise
 from fairlane.search.space import tokens_of
 from fairlane.search.variation import with_number
@@ -291,3 +292,18 @@ def test_a_policy_that_changes_its_mind_is_refused() -> None:
 
     with pytest.raises(PolicyError, match="another value when it is replayed"):
         explore(moody, SMALL, budget=Budget(first=True), on_piece=mend)
+
+
+def test_a_phase_ends_where_it_is_told_to() -> None:
+    asked: list[Phase] = []
+
+    def enough(phase: Phase) -> bool:
+        asked.append(phase)
+        return asked.count(phase) < 3
+
+    # nothing loses 1,000 here, so that both phases run into their ends
+    report = explore("fixed-value", SMALL, aim=Aim(exceeds=Fraction(1000)), go_on=enough)
+    assert report.counterexample is None
+    assert not report.exhaustive
+    assert asked == [Phase.ENUMERATION] * 3 + [Phase.PROPOSALS] * 3
+    assert report.proposed <= 2
