@@ -33,14 +33,15 @@ CAUSES = ("phase", "graph", "cohort")
 
 
 def one_gap(policy: str, instance: str) -> Mapping[str, object]:
-    """Optimum, gap, relative gap, and the gap by what was wrong with the losing decisions, on a suite instance.
+    """Optimum, worst value, gap, relative gap, and the gap by what was wrong with each losing decision, in the suite.
 
     A decision with other phases than the better one loses by ``phase``, one with the right phases on another graph by
     ``graph``, one with the right graph and other requests by ``cohort``.
     """
     from fairlane import suite
 
-    return gap_by_cause(suite.load(instance), policy, _solved(instance))
+    worst = _solved(instance, "min").value
+    return {**gap_by_cause(suite.load(instance), policy, _solved(instance)), "worst": worst}
 
 
 def gap_by_cause(instance: Instance, policy: str, solution: Solution) -> Mapping[str, object]:
@@ -60,11 +61,11 @@ def gap_by_cause(instance: Instance, policy: str, solution: Solution) -> Mapping
 
 
 @cache
-def _solved(instance: str) -> Solution:
+def _solved(instance: str, sense: str = "max") -> Solution:
     from fairlane import suite
     from fairlane.oracle import solve
 
-    return solve(suite.load(instance))
+    return solve(suite.load(instance), sense=sense)
 
 
 def first_choice(policy: str, instance: str) -> str:
@@ -248,7 +249,7 @@ def main() -> None:
     """Print the gaps of every built-in policy on every instance of the bundled suite, as CSV."""
     from fairlane import policies, suite
 
-    columns = ["policy", "instance", "optimum", "gap", "relative_gap", *CAUSES]
+    columns = ["policy", "instance", "optimum", "worst", "gap", "relative_gap", *CAUSES]
     writer = csv.DictWriter(sys.stdout, columns, lineterminator="\n")
     writer.writeheader()
     for instance in suite.names():

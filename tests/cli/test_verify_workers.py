@@ -200,7 +200,7 @@ def test_a_run_that_was_killed_goes_on_from_its_journal(folder: Path) -> None:
     assert not [row for row in before if row[0] == "i3"]
     # a kill in the middle of a write
     with journal.open("ab") as file:
-        file.write(b'{"fairlane_verify": 1, "key": "5f')
+        file.write(b'{"fairlane_verify": 2, "key": "5f')
     (folder / "open").touch()
     done = verify(folder, "--workers", "2", "--journal", "j", "--json")
     assert done.returncode == 0, done.stderr
@@ -247,7 +247,7 @@ def test_the_text_of_a_policys_module_counts(folder: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(
-    "content", [b"a table of mine", b"[1, 2]\n", b'{"fairlane_verify": 1, "key": 3}\n', b'{"fairlane_verify": 1, ]\n']
+    "content", [b"a table of mine", b"[1, 2]\n", b'{"fairlane_verify": 2, "key": 3}\n', b'{"fairlane_verify": 1, ]\n']
 )
 def test_another_file_is_no_journal_and_stays_as_it_is(folder: Path, content: bytes) -> None:
     (folder / "j").write_bytes(content)
@@ -304,7 +304,7 @@ def test_a_second_writer_of_a_journal_is_refused(folder: Path, monkeypatch: pyte
         b"\n\n \t\r\n",
         b"\xef\xbb\xbf",
         b'{"fairl',
-        b'{"fairlane_verify": 1, "key": "0\0\0\0',
+        b'{"fairlane_verify": 2, "key": "0\0\0\0',
         b"\0\n\0",
     ],
 )
@@ -337,5 +337,5 @@ def test_numbers_that_would_take_for_ever_are_no_line_of_a_journal(folder: Path)
     broken = {**json.loads(lines[0]), "optimum": "1e999999999"}
     (folder / "j").write_text(json.dumps(broken) + "\n")
     assert "is no line of a journal" in here(folder, "--journal", str(folder / "j"))[2]
-    (folder / "j").write_text('{"fairlane_verify": 1, "key": ' + "[" * 100_000 + "\n")
+    (folder / "j").write_text('{"fairlane_verify": 2, "key": ' + "[" * 100_000 + "\n")
     assert "line 1 is no line of a journal" in here(folder, "--journal", str(folder / "j"))[2]

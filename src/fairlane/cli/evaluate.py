@@ -22,6 +22,7 @@ def command(
     """Exact value of a policy, its gap to the optimum, and where it loses."""
     from fairlane.oracle.policy_value.evaluate import MAX_SITUATIONS, evaluate
     from fairlane.oracle.policy_value.verify import Comparison, VerifyRow, loss_to_json, row_to_json
+    from fairlane.oracle.rational.plain import Sense
     from fairlane.oracle.solve import solve
     from fairlane.reference.model.codec import load_instance
 
@@ -37,9 +38,17 @@ def command(
             max_situations=MAX_SITUATIONS if max_states is None else max_states,
             on_progress=shown,
         )
+    with output.progress("solving for the worst") as shown:
+        worst = solve(loaded, sense=Sense.MIN, max_states=max_states, on_progress=shown).value
+    row = VerifyRow(
+        instance=loaded,
+        policy=policy,
+        optimum=result.optimum,
+        worst=worst,
+        evaluation=Comparison.of(result),
+        failure=None,
+    )
     if json:
-        compared = Comparison.of(result)
-        row = VerifyRow(instance=loaded, policy=policy, optimum=result.optimum, evaluation=compared, failure=None)
         output.print_json(
             {
                 **row_to_json(row),
@@ -54,9 +63,14 @@ def command(
 
     terminal = output.console()
     terminal.print(f"{loaded.name}, policy {policy} ({result.situations:,} situations)")
-    terminal.print(f"  value    {output.brief(result.value)}")
-    terminal.print(f"  optimum  {output.brief(result.optimum)}")
-    terminal.print(f"  gap      {output.brief(result.gap)}  ({output.percent(result.relative_gap)} of the optimum)")
+    value, best, least, gap = output.column([result.value, result.optimum, worst, result.gap])
+    terminal.print(f"  value    {value}")
+    terminal.print(f"  optimum  {best}")
+    terminal.print(f"  worst    {least}")
+    terminal.print(
+        f"  gap      {gap}, {output.percent(result.relative_gap)} of the optimum's size; "
+        f"{output.percent(row.place)} of the way from best to worst"
+    )
     if not result.losses:
         terminal.print("Every decision it can be led to is optimal.")
     elif losses:

@@ -34,7 +34,7 @@ if sys.platform != "win32":
     import fcntl
 
 # how every line begins, which tells a journal from any other file
-HEAD = '{"fairlane_verify": 1, '
+HEAD = '{"fairlane_verify": 2, '
 # what a file system leaves of a write that was never finished, and what some editors add
 BOM = b"\xef\xbb\xbf"
 DEBRIS = b"\0 \t\r\n" + BOM
@@ -200,6 +200,7 @@ def _line(row: VerifyRow, verdict: Verdict, key: str) -> dict[str, object]:
         "states": verdict.states,
         "rejected": verdict.rejected,
         "optimum": show(row.optimum),
+        "worst": None if row.worst is None else show(row.worst),
         "value": None if found is None else show(found.value),
         "first_loss": None if found is None or found.first_loss is None else _loss(found.first_loss),
         "failure": row.failure,
@@ -223,6 +224,7 @@ def _finished(instance: Instance, policy: str, line: dict[str, object]) -> Finis
             instance=instance,
             policy=policy,
             optimum=optimum,
+            worst=None if line["worst"] is None else _exact(line["worst"]),
             evaluation=compared,
             failure=None if failure is None else _text(failure),
         ),
@@ -236,6 +238,7 @@ def _loss(loss: Loss) -> dict[str, object]:
         "state": [None if x.finished else [x.prompt, x.generated, show(x.age_ms)] for x in loss.state],
         "action": loss.action,
         "better": loss.better,
+        "n_better": loss.n_better,
         "probability": show(loss.probability),
         "advantage": show(loss.advantage),
         "decisions_before": loss.decisions_before,
@@ -255,6 +258,7 @@ def _loss_from(value: object, requests: int) -> Loss:
         state=state,
         action=_action(value["action"]),
         better=_action(value["better"]),
+        n_better=int(value["n_better"]),
         probability=_exact(value["probability"]),
         advantage=_exact(value["advantage"]),
         decisions_before=int(value["decisions_before"]),

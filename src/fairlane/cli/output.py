@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,25 +67,53 @@ def brief(value: Fraction, *, digits: int = 6) -> str:
     return shown if Fraction(shown) == value else f"≈{shown}"
 
 
+def column(values: Sequence[Fraction | None], *, digits: int = 6) -> list[str]:
+    """Exact numbers as the cells of one column: decimals, all with the same number of places.
+
+    The places follow from the largest number, which is shown with ``digits`` significant digits. What is not zero is
+    never shown as zero.
+    """
+    sizes = [abs(value) for value in values if value]
+    if not sizes:
+        return ["-" if value is None else "0" for value in values]
+    before = len(str(int(max(sizes))))
+    places = 0 if all(value is None or value.denominator == 1 for value in values) else max(0, digits - before)
+    least = Fraction(1, 2 * 10**places)
+    cells = []
+    for value in values:
+        if value is None:
+            cells.append("-")
+        elif value and abs(value) < least:
+            cells.append(f"{float(value):.0e}")
+        else:
+            cells.append(f"{_rounded(value, places):,.{places}f}")
+    return cells
+
+
+def _rounded(value: Fraction, places: int) -> Decimal:
+    scaled = round(value * 10**places)
+    return Decimal(scaled).scaleb(-places)
+
+
 def percent(value: Fraction | None) -> str:
-    """A relative gap for a table cell."""
+    """A share for a table cell; what is not zero is never shown as zero."""
     if value is None:
         return "n/a"
     if value == 0:
-        return "0"
+        return "0 %"
     shown = float(100 * value)
-    return f"{shown:.2f} %" if shown >= 0.01 else f"{shown:.1e} %"
+    return f"{shown:,.2f} %" if shown >= 0.005 else "< 0.01 %"
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A terminal to print tables on; 100 columns or more where the output is no terminal.
+    """A terminal to print tables on; 120 columns or more where the output is no terminal.
 
     Names come from files, so that square brackets in them are text and no markup.
     """
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() else max(110, shutil.get_terminal_size((110, 24)).columns)
+    width = None if stream.isatty() else max(120, shutil.get_terminal_size((120, 24)).columns)
     return Console(stderr=stderr, width=width, highlight=False, markup=False, soft_wrap=False)
 
 

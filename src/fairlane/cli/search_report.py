@@ -31,7 +31,8 @@ def timelines(witness: Counterexample, policy: Policy) -> str:
         The policy.
     """
     instance, loss = witness.instance, witness.evaluation.first_loss
-    mine, best = policy_run(instance, policy), optimal_run(instance, solve(instance))
+    mine = policy_run(instance, policy)
+    best = optimal_run(instance, solve(instance), beside=mine)
     marked, note = None, ""
     if loss is not None:
         marked = next((k for k, b in enumerate(mine) if b.state == loss.state and b.action == loss.action), None)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from fairlane.cli.output import brief, percent
-from fairlane.cli.tables import action_text, loss_text
+from fairlane.cli.output import brief, column, percent
+from fairlane.cli.tables import better_text, loss_text
 from fairlane.oracle.policy_value.likely_run import RunBlock, optimal_run, policy_run
 from fairlane.oracle.policy_value.verify import VerifyRow
 from fairlane.oracle.solve import solve
@@ -47,7 +47,8 @@ def write_report(
             {
                 "name": name,
                 "optimum": None if group[0].optimum is None else show(group[0].optimum),
-                "rows": [_row(row) for row in group],
+                "worst": None if group[0].worst is None else show(group[0].worst),
+                "rows": _rows(group),
             }
             for name, group in by_instance.items()
         ],
@@ -67,9 +68,9 @@ def _worst(row: VerifyRow, policies: Mapping[str, Policy], max_states: int | Non
     assert loss is not None
     instance = row.instance
     mine = policy_run(instance, policies[row.policy])
-    best = optimal_run(instance, solve(instance, max_states=max_states))
+    best = optimal_run(instance, solve(instance, max_states=max_states), beside=mine)
     marked = next((k for k, b in enumerate(mine) if b.state == loss.state and b.action == loss.action), None)
-    note = f"better here: {action_text(instance, loss.better)}"
+    note = f"better here: {better_text(instance, loss)}"
     panels = [
         schedule_panel(instance, f"{row.policy}: value {brief(row.evaluation.value)}", mine, marked, note),
         schedule_panel(instance, f"optimum: value {brief(row.evaluation.optimum)}", best, None, ""),
@@ -111,7 +112,13 @@ def schedule_panel(instance: Instance, title: str, run: Sequence[RunBlock], mark
     return Panel(title=title, blocks=tuple(blocks), rows=rows)
 
 
-def _row(row: VerifyRow) -> dict[str, object]:
+def _rows(group: Sequence[VerifyRow]) -> list[dict[str, object]]:
+    values = column([None if row.evaluation is None else row.evaluation.value for row in group])
+    gaps = column([None if row.evaluation is None else row.evaluation.gap for row in group], digits=5)
+    return [_row(row, value, gap) for row, value, gap in zip(group, values, gaps, strict=True)]
+
+
+def _row(row: VerifyRow, value: str, gap: str) -> dict[str, object]:
     if row.evaluation is None:
         return {"policy": row.policy, "failure": (row.failure or "") if row.too_large else f"failed: {row.failure}"}
     e = row.evaluation
@@ -119,10 +126,11 @@ def _row(row: VerifyRow) -> dict[str, object]:
         "policy": row.policy,
         "failure": None,
         "best": e.gap == 0,
-        "value": brief(e.value),
+        "value": value,
         "exact_value": show(e.value),
-        "gap": brief(e.gap),
+        "gap": gap,
         "exact_gap": show(e.gap),
         "relative": percent(e.relative_gap),
+        "place": percent(row.place),
         "where": loss_text(row.instance, e.first_loss) if e.gap else "optimal throughout",
     }

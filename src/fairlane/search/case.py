@@ -65,7 +65,7 @@ class Case:
     @cached_property
     def best_run(self) -> tuple[RunBlock, ...]:
         """Such a run of an optimal policy."""
-        return optimal_run(self.instance, self.solution)
+        return optimal_run(self.instance, self.solution, beside=self.run)
 
 
 Predicate = Callable[[Case], bool]

@@ -232,11 +232,20 @@ def _verdict(
     except TooLarge as error:
         rows = tuple(VerifyRow.beyond(instance, label, error) for label in policies)
         return Verdict(rows=rows, states=None, rejected=None)
+    try:
+        least = solve(instance, sense=Sense.MIN, max_states=max_states, on_progress=within("solving for the worst of"))
+        confirm(least, max_states=max_states, on_progress=within("certifying the worst of"))
+        worst = least.value
+    except TooLarge:
+        worst = None
+    except CertificateRejected as error:
+        worst, rejected = None, f"{error} (of the worst value)" if rejected is None else rejected
     rows = tuple(
         verify_instance(
             instance,
             policies,
             solution=solution,
+            worst=worst,
             max_situations=MAX_SITUATIONS if max_states is None else max_states,
             on_progress=within("evaluating"),
         )

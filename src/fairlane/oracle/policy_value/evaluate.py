@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple, Protocol
 
+from fairlane.oracle.policy_value.tied_actions import nearest
 from fairlane.oracle.rational.plain import progress
 from fairlane.oracle.refusal import REMEDY
 from fairlane.oracle.solve import solve
@@ -77,12 +78,13 @@ class Loss:
 
     ``probability`` is the chance that a run meets this decision, ``advantage`` (< 0) what the decision gives
     away there, ``decisions_before`` how many graphs ran before it on the shortest path. ``now_ms`` is the time
-    on that path.
+    on that path. ``better`` is the optimal action nearest to the one taken, of ``n_better`` equally good ones.
     """
 
     state: State
     action: Action
     better: Action
+    n_better: int
     probability: Fraction
     advantage: Fraction
     decisions_before: int
@@ -343,11 +345,13 @@ def evaluate(
                 advantage = taken - optimal.value_at(situation.state)
                 if advantage < 0:
                     lost += probability * advantage
+                    ties = optimal.optimal_actions(situation.state)
                     losses.append(
                         Loss(
                             state=situation.state,
                             action=action,
-                            better=optimal.optimal_actions(situation.state)[0],
+                            better=nearest(instance, ties, action),
+                            n_better=len(ties),
                             probability=probability,
                             advantage=advantage,
                             decisions_before=reach.depth,

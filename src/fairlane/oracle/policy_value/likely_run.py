@@ -5,11 +5,12 @@ Such a run is an illustration for people. It says nothing about values; those co
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from fairlane.oracle.policy_value.evaluate import OptimalValues, PolicySweep, action_of, view_of
+from fairlane.oracle.policy_value.tied_actions import TimeToGo, nearest
 from fairlane.reference.model.instance import Instance
 from fairlane.reference.model.policy import Policy, branches
 from fairlane.reference.model.state import ZERO, Action, State, initial_state, is_final
@@ -49,15 +50,26 @@ def policy_run(instance: Instance, policy: Policy) -> tuple[RunBlock, ...]:
 
 
 def optimal_run(
-    instance: Instance, solution: OptimalValues, *, prefer: Callable[[tuple[Action, ...]], Action] | None = None
+    instance: Instance, solution: OptimalValues, *, beside: Sequence[RunBlock] = ()
 ) -> tuple[RunBlock, ...]:
-    """A run of an optimal policy; of tied actions the first, or the one that ``prefer`` picks."""
+    """A run of an optimal policy, of those that tie one of least expected time.
+
+    Parameters
+    ----------
+    instance : Instance
+        The instance.
+    solution : OptimalValues
+        Its solution.
+    beside : sequence of RunBlock
+        Another run, which is stayed close to where its states are met.
+    """
+    time_to_go = TimeToGo(instance, solution)
+    chosen = {block.state: block.action for block in beside}
     state = initial_state(instance)
     now = ZERO
     blocks: list[RunBlock] = []
     while not is_final(state):
-        ties = solution.optimal_actions(state)
-        action = ties[0] if prefer is None else prefer(ties)
+        action = nearest(instance, time_to_go.quickest(state), chosen.get(state))
         outcomes = step(instance, state, action)
         outcome = outcomes[_likeliest(outcomes)]
         blocks.append(_block(instance, state, action, outcome, now))

@@ -42,12 +42,14 @@ class VerifyRow:
     """One policy on one instance.
 
     ``failure`` is set, and ``evaluation`` None, where the policy broke a rule or something was ``too_large``: what the
-    policy can meet, or the instance, whose ``optimum`` is None then.
+    policy can meet, or the instance, whose ``optimum`` is None then. ``worst`` is the
+    least value any policy has, None where that is not known exactly.
     """
 
     instance: Instance
     policy: str
     optimum: Fraction | None
+    worst: Fraction | None
     evaluation: Comparison | None
     failure: str | None
     too_large: bool = False
@@ -56,7 +58,22 @@ class VerifyRow:
     def beyond(cls, instance: Instance, policy: str, error: TooLarge, optimum: Fraction | None = None) -> VerifyRow:
         """The answer where a size is refused."""
         failure = f"too large: {error}"
-        return cls(instance=instance, policy=policy, optimum=optimum, evaluation=None, failure=failure, too_large=True)
+        return cls(
+            instance=instance,
+            policy=policy,
+            optimum=optimum,
+            worst=None,
+            evaluation=None,
+            failure=failure,
+            too_large=True,
+        )
+
+    @property
+    def place(self) -> Fraction | None:
+        """Where the value lies between the best, 0, and the worst, 1, of all policies; None where that says nothing."""
+        if self.evaluation is None or self.worst is None or self.worst == self.evaluation.optimum:
+            return None
+        return self.evaluation.gap / (self.evaluation.optimum - self.worst)
 
 
 def verify_instance(
@@ -65,6 +82,7 @@ def verify_instance(
     *,
     solution: OptimalValues,
     max_situations: int = MAX_SITUATIONS,
+    worst: Fraction | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Iterable[VerifyRow]:
     """Rows of one instance, one a policy, in the mapping's order, each as soon as it is known.
@@ -79,6 +97,8 @@ def verify_instance(
         The solved instance.
     max_situations : int
         A policy that reaches more gives a row that says so.
+    worst : Fraction or None
+        The least value of any policy on it, where that is known.
     on_progress : callable or None
         Called with (situations done, situations known) of each policy in turn.
 
@@ -90,17 +110,22 @@ def verify_instance(
     optimum = solution.value
     assert optimum is not None, "verification asks for an exact optimum"
     for label, policy in policies.items():
+        compared: Comparison | None = None
+        failure: str | None = None
         try:
             evaluation = evaluate(
                 instance, policy, solution=solution, max_situations=max_situations, on_progress=on_progress
             )
         except TooLarge as error:
             yield VerifyRow.beyond(instance, label, error, optimum)
+            continue
         except PolicyError as error:
-            yield VerifyRow(instance=instance, policy=label, optimum=optimum, evaluation=None, failure=str(error))
+            failure = str(error)
         else:
             compared = Comparison.of(evaluation)
-            yield VerifyRow(instance=instance, policy=label, optimum=optimum, evaluation=compared, failure=None)
+        yield VerifyRow(
+            instance=instance, policy=label, optimum=optimum, worst=worst, evaluation=compared, failure=failure
+        )
 
 
 def action_to_json(instance: Instance, action: Action) -> dict[str, object]:
@@ -133,6 +158,7 @@ def loss_to_json(instance: Instance, loss: Loss) -> dict[str, object]:
         "advantage": show(loss.advantage),
         "chosen": action_to_json(instance, loss.action),
         "better": action_to_json(instance, loss.better),
+        "equally_good": loss.n_better,
         "state": state_to_json(instance, loss.state),
         "decimal": {"probability": decimal_of(loss.probability), "advantage": decimal_of(loss.advantage)},
     }
@@ -148,11 +174,15 @@ def row_to_json(row: VerifyRow) -> dict[str, object]:
         "optimum": None if row.optimum is None else show(row.optimum),
         "gap": None,
         "relative_gap": None,
+        "worst": None if row.worst is None else show(row.worst),
+        "place": None if row.place is None else show(row.place),
         "decimal": {
             "value": None,
             "optimum": None if row.optimum is None else decimal_of(row.optimum),
             "gap": None,
             "relative_gap": None,
+            "worst": None if row.worst is None else decimal_of(row.worst),
+            "place": None if row.place is None else decimal_of(row.place),
         },
         "first_loss": None,
     }
@@ -163,12 +193,11 @@ def row_to_json(row: VerifyRow) -> dict[str, object]:
     out["value"] = show(evaluation.value)
     out["gap"] = show(evaluation.gap)
     out["relative_gap"] = None if relative is None else show(relative)
-    out["decimal"] = {
-        "value": decimal_of(evaluation.value),
-        "optimum": decimal_of(evaluation.optimum),
-        "gap": decimal_of(evaluation.gap),
-        "relative_gap": None if relative is None else decimal_of(relative),
-    }
+    decimals = out["decimal"]
+    assert isinstance(decimals, dict), "set above"
+    decimals["value"] = decimal_of(evaluation.value)
+    decimals["gap"] = decimal_of(evaluation.gap)
+    decimals["relative_gap"] = None if relative is None else decimal_of(relative)
     if evaluation.first_loss is not None:
         out["first_loss"] = loss_to_json(row.instance, evaluation.first_loss)
     return out
