@@ -16,7 +16,7 @@ from fairlane.oracle.policy_value.evaluate import MAX_SITUATIONS
 from fairlane.oracle.policy_value.verify import VerifyRow, verify_instance
 from fairlane.oracle.problem import MAX_BYTES
 from fairlane.oracle.rational.plain import Sense
-from fairlane.oracle.solve import solve
+from fairlane.oracle.solve import Solution, solve
 from fairlane.reference.errors import CertificateRejected, PolicyError, TooLarge
 from fairlane.reference.model.instance import Instance
 
@@ -218,7 +218,6 @@ def _verdict(
         return None if on_step is None else partial(on_step, f"{what} {instance.name}")
 
     policies = {policy.label: _receive(policy) for policy in sent}
-    rejected = None
     try:
         solution = solve(instance, max_states=max_states, on_progress=within("solving"))
         if solution.value is None:
@@ -226,20 +225,19 @@ def _verdict(
                 f"instance {instance.name!r} has {solution.states:,} states; its exact optimum takes too many "
                 f"rationals, it lies in [{solution.lower!r}, {solution.upper!r}], and verification asks for it exactly"
             )
-        confirm(solution, max_states=max_states, on_progress=within("certifying"))
-    except CertificateRejected as error:
-        rejected = str(error)
+        rejected = _rejection(solution, max_states, within("certifying"))
     except TooLarge as error:
         rows = tuple(VerifyRow.beyond(instance, label, error) for label in policies)
         return Verdict(rows=rows, states=None, rejected=None)
+    worst: Fraction | None = None
     try:
         least = solve(instance, sense=Sense.MIN, max_states=max_states, on_progress=within("solving for the worst of"))
-        confirm(least, max_states=max_states, on_progress=within("certifying the worst of"))
-        worst = least.value
+        refused = _rejection(least, max_states, within("certifying the worst of"))
     except TooLarge:
-        worst = None
-    except CertificateRejected as error:
-        worst, rejected = None, f"{error} (of the worst value)" if rejected is None else rejected
+        pass  # without the worst value there is no place between best and worst, and the rest stands
+    else:
+        worst = least.value if refused is None else None
+        rejected = rejected if refused is None else f"{refused} (of the worst value)"
     rows = tuple(
         verify_instance(
             instance,
@@ -251,6 +249,15 @@ def _verdict(
         )
     )
     return Verdict(rows=rows, states=solution.states, rejected=rejected)
+
+
+def _rejection(solution: Solution, max_states: int | None, on_progress: Progress | None) -> str | None:
+    """Why the independent checker rejects a solution, None where it accepts."""
+    try:
+        confirm(solution, max_states=max_states, on_progress=on_progress)
+    except CertificateRejected as error:
+        return str(error)
+    return None
 
 
 def _send(label: str, policy: object, load: Load | None, pickles: bool) -> _Sent:
