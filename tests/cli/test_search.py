@@ -35,6 +35,9 @@ def raises(view):
         raise KeyError("no such table")
     return load_policy("fixed-value").decide(view, None)
 
+def rounds(view):
+    return load_policy("round-robin").decide(view, None)
+
 def waits(case):
     return any(block.start_ms >= 2 for block in case.run)
 """
@@ -105,6 +108,18 @@ def test_the_same_bytes_whatever_the_number_of_workers(tmp_path: Path) -> None:
         files = sorted((tmp_path / f"out{workers}").iterdir())
         texts.append([done.stdout, *(f"{f.name}\n{f.read_text(encoding='utf-8')}" for f in files)])
     assert texts[0] == texts[1]
+
+
+def test_the_same_bytes_on_a_cluster(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
+    # policy and predicate are in a folder that the cluster's workers do not know
+    words = ["--policy", "mine:rounds", "--predicate", "mine:waits", "--space", "space.json", "--json"]
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1", protocol="tcp"
+    ) as cluster:
+        done = run(tmp_path, *words, "--cluster", cluster.scheduler_address)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == run(tmp_path, *words).stdout
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends signals")

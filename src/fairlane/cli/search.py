@@ -94,8 +94,13 @@ def command(
         path = directory if directory is not None else resume
         assert path is not None
         folder = SearchFolder(path, where, aim, policy, resume=resume is not None)
+    # modules of the current folder that a cluster has to be sent
+    named = [policy] if predicate is None else [policy, predicate]
     begun = time.monotonic()
-    with output.progress("searching") as line, executor(workers or 1, cluster, pieces=64, policies=[policy]) as pool:
+    with (
+        output.progress("searching") as line,
+        executor(1 if workers is None and cluster is None else workers, cluster, pieces=64, policies=named) as pool,
+    ):
         shown = _Line(line, where)
 
         def on_piece(number: int, piece: Piece, result: PieceResult) -> None:
