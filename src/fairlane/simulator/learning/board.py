@@ -93,6 +93,8 @@ class Board:
         self.n_live = len(view.requests)
         self._graphs = view.catalog.graphs
         self._records = records
+        # as of now: records change when a completion is learned from
+        self._estimates = tuple(record.estimate for record in records)
         self._estimator = estimator
         self._seed = seed
         self._known = tuple(self._knowledge(g, told_ms) for g in range(len(self._graphs)))
@@ -144,9 +146,9 @@ class Board:
         """The prior location of a graph as of now; only what is unmeasured uses it."""
         kind = family(self._graphs[graph])
         means = [
-            record.estimate.active.mean
-            for g, record in enumerate(self._records)
-            if g != graph and record.estimate.measured and family(self._graphs[g]) == kind
+            estimate.active.mean
+            for g, estimate in enumerate(self._estimates)
+            if g != graph and estimate.measured and family(self._graphs[g]) == kind
         ]
         return family_prior_ms(means, None if self.incumbent is None else self.incumbent.cost_ms)
 
@@ -154,22 +156,22 @@ class Board:
         """See `Situation`; an expired mean is nominal too."""
         mean_ms = self._known[graph].mean_ms
         if mean_ms is None:
-            mean_ms = self._estimator.mean_ms(self._records[graph].estimate)
+            mean_ms = self._estimator.mean_ms(self._estimates[graph])
         return self.prior_ms(graph) if mean_ms is None else mean_ms
 
     def optimistic_ms(self, graph: int) -> float:
         """See `Situation`."""
-        law = self._estimator.mean_law(self._records[graph].estimate, prior_ms=self.prior_ms(graph))
+        law = self._estimator.mean_law(self._estimates[graph], prior_ms=self.prior_ms(graph))
         return law.positive_quantile(self.config.quantile)
 
     def drawn_mean_ms(self, graph: int) -> float:
         """See `Situation`."""
-        law = self._estimator.mean_law(self._records[graph].estimate, prior_ms=self.prior_ms(graph))
+        law = self._estimator.mean_law(self._estimates[graph], prior_ms=self.prior_ms(graph))
         return law.positive_quantile(self._draw(graph))
 
     def drawn_execution_ms(self, graph: int) -> float:
         """See `Situation`."""
-        law = self._estimator.execution_law(self._records[graph].estimate, prior_ms=self.prior_ms(graph))
+        law = self._estimator.execution_law(self._estimates[graph], prior_ms=self.prior_ms(graph))
         return law.positive_quantile(self._draw(graph))
 
     def _draw(self, graph: int) -> float:

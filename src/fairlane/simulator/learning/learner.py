@@ -38,13 +38,14 @@ class Parts(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """A completion with the plan that it settled, for traces."""
+    """A completion with the plan and the situation that it settled, and what the accounts stand at afterwards."""
 
     plan: Plan
     board: Board
     completion: Completion
     timing: Timing
     credit_ms: float
+    delay: tuple[float, float] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +175,10 @@ class Learner:
         self._rates = _rates_after(self._rates, completion, board.measured, self._rule.history_ms)
         self.last = now
         if self._on_settled is not None:
-            self._on_settled(Settled(now, board, completion, timing, self.accounts.credit.balance_ms))
+            delay = self.accounts.delay
+            balances = None if delay is None else (delay.prefill.balance, delay.decode.balance)
+            credit_ms = self.accounts.credit.balance_ms
+            self._on_settled(Settled(now, board, completion, timing, credit_ms, balances))
         assert isinstance(memory, int)
         return memory + 1
 
