@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -93,6 +94,7 @@ def random_scenario(rng: random.Random) -> Scenario:
 
 def random_config(rng: random.Random, policy: str) -> LearningConfig:
     spec = policies.spec(policy)
+    limit, earned = rng.choice(((None, None), (None, 0.05), (None, 0.3), (40.0, None), (150.0, None)))
     return LearningConfig(
         policy=policy,
         estimator=rng.choice(estimators.names()),
@@ -111,7 +113,8 @@ def random_config(rng: random.Random, policy: str) -> LearningConfig:
         probe_loss_ms=rng.choice((0.0, 5.0, 50.0)),
         refresh_busy_ms=rng.choice((30.0, 300.0)),
         audit_every=rng.choice((0, 2, 4)),
-        probe_harm_ms=rng.choice((None, None, 40.0)) if spec.bounds_delay else None,
+        probe_harm_ms=limit if spec.bounds_delay else None,
+        harm_alpha=earned if spec.bounds_delay else None,
         log_reference=rng.choice(("nomination", "once")),
         predictive=rng.choice(("execution", "block")),
     )
@@ -146,3 +149,13 @@ def test_tables_grow_without_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     """From room for 16 launches to the hundred of a run."""
     monkeypatch.setattr(compiled, "FIRST_LAUNCHES", 16)
     assert assert_same(LearningConfig(policy="retained-refresh"), hidden_graph(busy_ms=3_000.0), 0) > 64
+
+
+@pytest.mark.parametrize(("earned", "limit"), [(0.05, None), (0.3, None), (None, 60.0), (None, 0.0)])
+def test_engines_agree_where_delay_is_accounted(earned: float | None, limit: float | None) -> None:
+    plain = LearningConfig(policy="targeted", probe_extra_ms=100.0, probe_loss_ms=100.0, refresh_busy_ms=300.0)
+    config = replace(plain, harm_alpha=earned, probe_harm_ms=limit)
+    scenario = replace(mixed(busy_ms=4_000.0), history=20)
+    fast = run_compiled(config, scenario, 1)
+    assert fast.difference(run_readable(config, scenario, 1)) is None
+    assert fast.totals.exploration_ms > 0 or limit == 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -22,6 +23,7 @@ from fairlane.simulator.learning.kernels.columns import Fixed, Live
 from fairlane.simulator.learning.outcome import GraphOutcome, LearningRun, Totals
 from fairlane.simulator.learning.policies.spec import Lifetime
 from fairlane.simulator.learning.scenario import Scenario
+from fairlane.simulator.learning.service_delay import DelayBalances
 from fairlane.simulator.run import Integers
 
 LIFETIMES = {Lifetime.KEPT: c.KEPT, Lifetime.TTL: c.EXPIRING, Lifetime.JITTERED: c.JITTERED}
@@ -36,8 +38,6 @@ def why_readable(config: LearningConfig, scenario: Scenario) -> str | None:
         return f"policy {config.policy!r} has no compiled nomination"
     if estimators.spec(config.estimator).row_detector is None:
         return f"estimator {config.estimator!r} has no compiled counterpart"
-    if config.probe_harm_ms is not None or config.harm_alpha is not None:
-        return "service delay is accounted"
     for graph in scenario.graphs:
         if graph.prefill_capacity and graph.prefill_lanes > 1:
             return f"graph {graph.name!r} has {graph.prefill_lanes} prefill lanes"
@@ -76,6 +76,8 @@ def fixed_of(config: LearningConfig, scenario: Scenario, seed: int) -> Fixed:
     options[[c.OUTPUT_VALUE, c.TOKEN_FAIR]] = service.output_value, service.token_fairness
     options[[c.DELIVERY_FAIR, c.AGE_VALUE]] = service.delivery_fairness, service.age_price
     options[c.VARIANCE_BLOCKS] = config.block_size if config.predictive == PredictiveKind.EXECUTION else 1.0
+    rate = None if config.harm_alpha is None else DelayBalances.at(config.harm_alpha).rate
+    options[[c.HARM_RATE, c.HARM_LIMIT]] = _or_nan(rate), _or_nan(config.probe_harm_ms)
     flags = np.zeros(c.N_FLAGS, dtype=np.int64)
     flags[[c.POLICY, c.FUNDED]] = spec.compiled or 0, config.funded
     flags[[c.REFRESH_EVERY, c.ANNEAL]] = config.refresh_every if spec.refreshes else 0, config.anneal
@@ -173,9 +175,10 @@ def live_of(scenario: Scenario, fixed: Fixed) -> Live:
         ranked=np.zeros((len(fixed.widths) + 3, n_templates + n_lanes), dtype=np.int64),
         estimates=unmeasured_rows(n_graphs),
         knowledge=knowledge,
-        offers=np.zeros((n_graphs + 1, c.N_OFFER)),
-        offer_lanes=np.zeros((n_graphs + 1, 2 + n_lanes), dtype=np.int64),
+        offers=np.zeros((n_graphs + c.N_EXTRA_ROWS, c.N_OFFER)),
+        offer_lanes=np.zeros((n_graphs + c.N_EXTRA_ROWS, c.LANE_FIRST + n_lanes), dtype=np.int64),
         draws=np.zeros(2 * n_graphs),
+        exposed=np.zeros((n_lanes, 2), dtype=np.int64),
         noise=np.zeros(n_graphs),
         counts=np.zeros(n_graphs, dtype=np.int64),
         parts=np.zeros(2),
@@ -201,7 +204,7 @@ def run_compiled(config: LearningConfig, scenario: Scenario, seed: int) -> Learn
     """A run in arrays; see `fairlane.simulator.learning.run`. The caller asks `why_readable` first."""
     # compiled code: loading numba takes longer than a small instance
     from fairlane.simulator.learning.kernels.advance import advance
-    from fairlane.simulator.learning.kernels.completion import mature
+    from fairlane.simulator.learning.kernels.settling import mature
 
     fixed = fixed_of(config, scenario, seed)
     live = live_of(scenario, fixed)
@@ -211,6 +214,7 @@ def run_compiled(config: LearningConfig, scenario: Scenario, seed: int) -> Learn
     while True:
         outcome = advance(fixed, live)
         assert outcome != c.BROKEN_CREDIT, "exploration: E <= alpha / (1 - alpha) F + D"
+        assert outcome != c.BROKEN_DELAY, "delay: charged <= earned + the latest exposure"
         if outcome == c.FINISHED:
             return _outcome(config, scenario, seed, live)
         live = grown(live)
@@ -251,8 +255,21 @@ def _outcome(config: LearningConfig, scenario: Scenario, seed: int, live: Live) 
             bootstrap_ms=bootstrap_ms,
             credit_ms=credit_ms,
             opportunities=int(live.counters[c.OPPORTUNITIES]),
+            delay_earned=_delays(config, live, c.EARNED),
+            delay_charged=_delays(config, live, c.CHARGED),
         ),
     )
+
+
+def _delays(config: LearningConfig, live: Live, column: int) -> tuple[float, ...]:
+    """Of prefill and decode; empty without balances."""
+    if config.harm_alpha is None:
+        return ()
+    return tuple(float(live.amounts[c.DELAY + phase * c.N_DELAY + column]) for phase in range(2))
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value
 
 
 def _offsets(ends: Sequence[int] | Integers) -> Integers:

@@ -5,18 +5,20 @@ from __future__ import annotations
 from fairlane.compiling.flags import callee, kernel
 from fairlane.simulator.learning.kernels.choice import decide
 from fairlane.simulator.learning.kernels.columns import (
-    BROKEN_CREDIT,
+    BALANCE,
     BUSY,
     CREDIT,
+    DELAY,
     DRAIN_FROM,
     DRAINS,
     FINISHED,
     FULL,
-    FUNDED,
     IDLE,
     INCUMBENT,
+    KEPT_ROW,
     MEASURED_FROM,
     N_COMING,
+    N_DELAY,
     N_LANES,
     N_LAUNCHES,
     N_LINE,
@@ -26,7 +28,8 @@ from fairlane.simulator.learning.kernels.columns import (
     NOW,
     REPLENISHES,
 )
-from fairlane.simulator.learning.kernels.completion import arrive, run_graph, send
+from fairlane.simulator.learning.kernels.completion import run_graph
+from fairlane.simulator.learning.kernels.queue import arrive, send
 
 
 @callee
@@ -68,13 +71,17 @@ def advance(fixed, live):
             return FINISHED
         if counters[N_LINE] > 0:
             place = decide(fixed, live)
-            graph = counters[INCUMBENT] if place == len(fixed.graphs) else place
-            if not run_graph(fixed, live, graph, place) and fixed.flags[FUNDED]:
-                return BROKEN_CREDIT
+            graph = counters[INCUMBENT] if place == len(fixed.graphs) + KEPT_ROW else place
+            broken = run_graph(fixed, live, graph, place)
+            if broken != FINISHED:
+                return broken
             continue
         if counters[DRAINS]:
             return FINISHED
         live.amounts[CREDIT] = min(live.amounts[CREDIT], 0.0)
+        for phase in range(2):
+            at = DELAY + phase * N_DELAY + BALANCE
+            live.amounts[at] = min(live.amounts[at], 0.0)
         if counters[N_COMING] < len(fixed.coming):
             counters[NOW] = fixed.coming[counters[N_COMING], 0]
         else:

@@ -17,13 +17,14 @@ Words = npt.NDArray[np.uint64]
 NOW, BUSY, N_REQUESTS, N_LINE, N_NEVER, N_COMING, N_LAUNCHES, N_LANES = range(8)
 OPPORTUNITIES, CONTENTION, REPLENISHES, DRAINS, IDLE, N_PAUSES, N_WITHHELD, MEASURED_FROM, DRAIN_FROM = range(8, 17)
 N_STREAMS, FEASIBLE, INCUMBENT, KIND, REASON, OPPORTUNITY, CONTENDED, N_CHOSEN, N_CHOSEN_PREFILL = range(17, 26)
-CHOSEN_SPAN = 26
-N_COUNTERS = 27
+CHOSEN_SPAN, N_EXPOSED = range(26, 28)
+N_COUNTERS = 28
 # amounts: accounts in ms, then what is frozen in one decision
 CREDIT, FOREGROUND, SPENT, LATEST, BOOTSTRAP, BUSY_MS = range(6)
 INTERVAL, TOTAL_PRICE, TOTAL_AGE, UNIFORM, COST = range(6, 11)
 # delay: balance, earned, charged, latest of prefill, then of decode
-DELAY = 11
+DELAY, N_DELAY = 11, 4
+BALANCE, EARNED, CHARGED, EXPOSED = range(4)
 N_AMOUNTS = 19
 # request columns
 TEMPLATE, ARRIVAL, PROMPT, GENERATED, LENGTH, PUBLISHED_AT, SERVED_AT, FINISHED_AT = range(8)
@@ -45,7 +46,14 @@ N_KNOWLEDGE = 9
 # offers of a graph
 SCORE, GROSS, GROSS_PER_MS, SERVED_AGE, SERVED_PRICE, OFFER_COST = range(6)
 N_OFFER = 6
-# options
+# rows of the offers beside one a graph: the incumbent's, one that is being tried, and the best of those so far
+KEPT_ROW, TRIED_ROW, BEST_ROW = range(3)
+N_EXTRA_ROWS = 3
+# lanes of an offer: prompt (-1 for none), number of rows, rows
+LANE_PROMPT, LANE_ROWS, LANE_FIRST = range(3)
+# the incumbent's lanes against a probe's: phase (0 prefill, 1 decode), and whether the probe serves the same
+PHASE, SAME = range(2)
+# options; no earning rate of delay and no limit of it are nan
 RATE, CAP, TTL, EPSILON, TEMPERATURE, QUANTILE, EXTRA, LOSS, REFRESH_BUSY, HISTORY = range(10)
 OUTPUT_VALUE, TOKEN_FAIR, DELIVERY_FAIR, AGE_VALUE, VARIANCE_BLOCKS, HARM_RATE, HARM_LIMIT = range(10, 17)
 N_OPTIONS = 17
@@ -113,6 +121,7 @@ class Live(NamedTuple):
     offers: Floats
     offer_lanes: Integers
     draws: Floats
+    exposed: Integers
     noise: Floats
     counts: Integers
     parts: Floats

@@ -19,8 +19,12 @@ from fairlane.simulator.learning.kernels.columns import (
     GROSS,
     GROSS_PER_MS,
     INTERVAL,
+    LANE_FIRST,
+    LANE_PROMPT,
+    LANE_ROWS,
     MEAN_MS,
     N_LINE,
+    N_OFFER,
     N_STREAMS,
     NOW,
     NOW_X,
@@ -49,11 +53,11 @@ from fairlane.simulator.learning.kernels.columns import (
     X,
     Z,
 )
-from fairlane.simulator.learning.kernels.execution import TICKS_PER_MS
+from fairlane.simulator.learning.kernels.execution import (
+    TICKS_PER_MS,
+)
 
 TIE = 1e-12
-# offer_lanes of a graph: prompt (-1 for none), number of rows, rows; waiting[0] is the number waiting
-LANE_PROMPT, LANE_ROWS, LANE_FIRST = 0, 1, 2
 
 
 @inner
@@ -181,15 +185,20 @@ def prompt_value(live, i, share):
     return share * live.prices[i, PROMPT_PRICE] + at_end
 
 
-@inner
-def best_prompt(fixed, live, g):
-    """The waiting request that earns most in a graph, -1 for none; the least recently served of equals."""
+@callee
+def best_prompt(fixed, live, g, without):
+    """The waiting request that earns most in a graph, -1 for none; the least recently served of equals.
+
+    ``without`` is a request that is left out, -1 for none; ``waiting[0]`` is the number waiting.
+    """
     capacity = fixed.graphs[g, PREFILL]
     found = -1
     most = 0.0
     if capacity > 0:
         for k in range(1, live.waiting[0] + 1):
             i = live.waiting[k]
+            if i == without:
+                continue
             value = prompt_value(live, i, min(capacity, live.requests[i, PROMPT]))
             if found < 0 or value > most:
                 found = i
@@ -206,50 +215,74 @@ def feasible(fixed, live, g):
 
 
 @inner
-def score_at(live, g, cost_ms):
-    """The score of the cohort in a graph's place of the offers, at a cost."""
+def score_at(live, row, cost_ms):
+    """The score of the cohort in a row of the offers, at a cost."""
     amounts, offers = live.amounts, live.offers
     age_cost = amounts[TOTAL_AGE] * cost_ms + amounts[TOTAL_PRICE] * cost_ms * cost_ms / 2.0
     change = 0.0
     if amounts[TOTAL_PRICE] != 0.0:
-        left = amounts[TOTAL_PRICE] - offers[g, SERVED_PRICE]
-        change = amounts[INTERVAL] * (offers[g, SERVED_AGE] - left * cost_ms)
-    return (offers[g, GROSS] - age_cost + change) / cost_ms
+        left = amounts[TOTAL_PRICE] - offers[row, SERVED_PRICE]
+        change = amounts[INTERVAL] * (offers[row, SERVED_AGE] - left * cost_ms)
+    return (offers[row, GROSS] - age_cost + change) / cost_ms
+
+
+@callee
+def ranking(fixed, live, g, cost_ms):
+    """The row of the ranking that holds for a graph at a cost."""
+    if live.amounts[UNIFORM] != 0.0:
+        return fixed.graphs[g, OF_WIDTH]
+    # behind the rankings of uniform prices
+    place = len(fixed.widths)
+    rank(fixed, live, place, fixed.graphs[g, WIDTH], cost_ms)
+    return place
+
+
+@callee
+def value_lanes(fixed, live, row, g, cost_ms):
+    """The score of the lanes in a row of the offers, as a cohort of graph g at a cost."""
+    lanes, offers, prices = live.offer_lanes, live.offers, live.prices
+    gross = 0.0
+    prompt = lanes[row, LANE_PROMPT]
+    if prompt >= 0:
+        gross = prompt_value(live, prompt, min(fixed.graphs[g, PREFILL], live.requests[prompt, PROMPT]))
+    gains = 0.0
+    served_age = 0.0
+    served_price = 0.0
+    for k in range(lanes[row, LANE_ROWS]):
+        i = lanes[row, LANE_FIRST + k]
+        gains += row_gain(fixed, live, i, fixed.graphs[g, WIDTH])
+        served_age += prices[i, AGE_PRICE] * prices[i, AGE]
+        served_price += prices[i, AGE_PRICE]
+    gross += gains
+    offers[row, GROSS] = gross
+    offers[row, SERVED_AGE] = served_age
+    offers[row, SERVED_PRICE] = served_price
+    offers[row, OFFER_COST] = cost_ms
+    offers[row, GROSS_PER_MS] = gross / cost_ms
+    offers[row, SCORE] = score_at(live, row, cost_ms)
 
 
 @callee
 def offer(fixed, live, g, cost_ms):
-    """The best cohort of a feasible graph at a cost, into its place of the offers."""
-    lanes, offers, prices = live.offer_lanes, live.offers, live.prices
-    prompt = best_prompt(fixed, live, g)
-    gross = 0.0
-    if prompt >= 0:
-        gross = prompt_value(live, prompt, min(fixed.graphs[g, PREFILL], live.requests[prompt, PROMPT]))
-    lanes[g, LANE_PROMPT] = prompt
+    """The best cohort of a feasible graph at a cost, into its row of the offers."""
+    lanes = live.offer_lanes
+    lanes[g, LANE_PROMPT] = best_prompt(fixed, live, g, -1)
     n_rows = min(fixed.graphs[g, DECODE], live.counters[N_STREAMS])
     lanes[g, LANE_ROWS] = n_rows
-    gains = 0.0
-    served_age = 0.0
-    served_price = 0.0
     if n_rows > 0:
-        place = fixed.graphs[g, OF_WIDTH]
-        if live.amounts[UNIFORM] == 0.0:
-            # behind the rankings of uniform prices
-            place = len(fixed.widths)
-            rank(fixed, live, place, fixed.graphs[g, WIDTH], cost_ms)
+        place = ranking(fixed, live, g, cost_ms)
         for k in range(n_rows):
-            i = live.ranked[place, k]
-            lanes[g, LANE_FIRST + k] = i
-            gains += row_gain(fixed, live, i, fixed.graphs[g, WIDTH])
-            served_age += prices[i, AGE_PRICE] * prices[i, AGE]
-            served_price += prices[i, AGE_PRICE]
-        gross += gains
-    offers[g, GROSS] = gross
-    offers[g, SERVED_AGE] = served_age
-    offers[g, SERVED_PRICE] = served_price
-    offers[g, OFFER_COST] = cost_ms
-    offers[g, GROSS_PER_MS] = gross / cost_ms
-    offers[g, SCORE] = score_at(live, g, cost_ms)
+            lanes[g, LANE_FIRST + k] = live.ranked[place, k]
+    value_lanes(fixed, live, g, g, cost_ms)
+
+
+@callee
+def copy_offer(live, source, target):
+    """One row of the offers into another."""
+    for column in range(N_OFFER):
+        live.offers[target, column] = live.offers[source, column]
+    for k in range(LANE_FIRST + live.offer_lanes[source, LANE_ROWS]):
+        live.offer_lanes[target, k] = live.offer_lanes[source, k]
 
 
 @callee
@@ -262,12 +295,12 @@ def line_place(live, i):
 
 
 @callee
-def places(live, g, row):
-    """Places in the line of a graph's offered lanes, ascending, into a row of the ranking; their number."""
+def places(live, offered, row):
+    """Places in the line of the lanes in a row of the offers, ascending, into a row of the ranking; their number."""
     n = 0
-    count = live.offer_lanes[g, LANE_ROWS]
+    count = live.offer_lanes[offered, LANE_ROWS]
     for k in range(-1, count):
-        i = live.offer_lanes[g, LANE_PROMPT] if k < 0 else live.offer_lanes[g, LANE_FIRST + k]
+        i = live.offer_lanes[offered, LANE_PROMPT] if k < 0 else live.offer_lanes[offered, LANE_FIRST + k]
         if i < 0:
             continue
         place = line_place(live, i)
@@ -281,18 +314,27 @@ def places(live, g, row):
 
 
 @callee
-def beats(fixed, live, new, old):
-    """Whether the offer of one graph beats that of another; the one rule for ties."""
+def sign(fixed, live, new, old):
+    """1 or -1 where one row of the offers is better or worse than another by score, then members; 0 for a tie."""
     a, b = live.offers[new, SCORE], live.offers[old, SCORE]
     if abs(a - b) > TIE * max(abs(a), abs(b)):
-        return a > b
+        return 1 if a > b else -1
     mine = len(fixed.widths) + 1
     theirs = mine + 1
     n_mine = places(live, new, mine)
     n_theirs = places(live, old, theirs)
     for k in range(min(n_mine, n_theirs)):
         if live.ranked[mine, k] != live.ranked[theirs, k]:
-            return live.ranked[mine, k] < live.ranked[theirs, k]
+            return 1 if live.ranked[mine, k] < live.ranked[theirs, k] else -1
+    return 0
+
+
+@callee
+def beats(fixed, live, new, old):
+    """Whether the offer of one graph beats that of another; the one rule for ties."""
+    first = sign(fixed, live, new, old)
+    if first != 0:
+        return first > 0
     if fixed.graphs[new, SIZE] != fixed.graphs[old, SIZE]:
         return fixed.graphs[new, SIZE] < fixed.graphs[old, SIZE]
     return new < old
