@@ -76,10 +76,14 @@ def graph_options(
 
     Parameters
     ----------
-    prefill_capacity, decode_capacity : iterable of int
-        Tokens and rows of graphs of one phase, >= 1.
-    prefill_lanes, width : iterable of int
-        For graphs with that phase.
+    prefill_capacity : iterable of int
+        Tokens of graphs with a prefill phase, >= 1.
+    prefill_lanes : iterable of int
+        Lanes of those graphs.
+    decode_capacity : iterable of int
+        Rows of graphs with a decode phase, >= 1.
+    width : iterable of int
+        Verification widths of those graphs.
     duration_ms : iterable of numbers
         Milliseconds, > 0.
     energy_j : iterable of numbers

@@ -251,8 +251,9 @@ class ClassNodes(NamedTuple):
 
 
 class ClassRoom(NamedTuple):
-    """One thread's arrays: expectations (of the innermost axis from ``pairs_at`` on, of outer sets from ``scratch_at``
-    on), places, joint outcomes of one axis, best costs and rates.
+    """One thread's arrays: expectations, places, joint outcomes of one axis, best costs and rates.
+
+    Expectations of the innermost axis begin at ``pairs_at``, those of outer sets at ``scratch_at``.
     """
 
     room: Floats

@@ -20,8 +20,7 @@ def covers(better: Graph, worse: Graph) -> bool:
 
 
 def dominated(catalog: Catalog) -> tuple[tuple[str, str], ...]:
-    """(worse, better) names: the better graph has every capacity of the worse one and takes no more time
-    and energy.
+    """Pairs of names, worse and better: the better graph can all that the worse can in no more time and energy.
 
     Of graphs that cover each other the first in the catalog stays. Such rows are legal, real tables have them
     (padding can be faster), and leaving them out changes no optimum without a price on age.

@@ -4,9 +4,7 @@ A block mean is normal with mean mu and variance sigma^2; sigma^2 is inverse-gam
 normal with mean m and variance sigma^2 / kappa. A block that is filled to w of its size enters with its likelihood
 raised to w: a tempered likelihood, not a model of single executions.
 
-References
-----------
-K. P. Murphy, "Conjugate Bayesian analysis of the Gaussian distribution", 2007, section 3.
+Sources: K. P. Murphy, "Conjugate Bayesian analysis of the Gaussian distribution", 2007, section 3.
 """
 
 from __future__ import annotations

@@ -17,9 +17,7 @@ up to 0.3, and independent outliers. It promises nothing for outliers that come 
 wanders slowly, for changes smaller than about 10 %, which it is built to pass over, nor for a change within the first
 64 durations.
 
-References
-----------
-E. S. Page, "Continuous inspection schemes", Biometrika 41 (1954), doi:10.1093/biomet/41.1-2.100.
+Sources: E. S. Page, "Continuous inspection schemes", Biometrika 41 (1954), doi:10.1093/biomet/41.1-2.100.
 P. J. Huber, "A robust version of the probability ratio test", Annals of Mathematical Statistics 36 (1965),
 doi:10.1214/aoms/1177699803: clipped likelihood ratios are minimax for contaminated hypotheses.
 """
