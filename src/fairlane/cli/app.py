@@ -22,6 +22,7 @@ from fairlane.cli import (
     simulate,
     solve,
     verify,
+    warm,
 )
 
 
@@ -46,6 +47,7 @@ def build() -> Any:  # a click command; typer does not publish its type
     app.command("metrics")(metrics.command)
     app.command("search")(search.command)
     app.command("simulate")(simulate.command)
+    app.command("warm")(warm.command)
     catalogs = typer.Typer(help="Graph catalogs.", no_args_is_help=True, rich_markup_mode=None)
     catalogs.command("check")(catalog.check)
     app.add_typer(catalogs, name="catalog")

@@ -66,7 +66,7 @@ def _check_costs(file: Path, instance: Path, loaded: Instance, *, json: bool) ->
     from fairlane.reference.exact import show
 
     try:
-        with output.progress("checking") as shown:
+        with output.progress("checking", unit="states") as shown:
             checked = check_costs(read_costs(file), loaded, on_progress=shown)
     except CertificateRejected as error:
         if json:

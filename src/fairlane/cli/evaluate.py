@@ -28,9 +28,9 @@ def command(
 
     loaded = load_instance(instance, exact=not inexact)
     rule = output.policies_by_name([policy])[policy]
-    with output.progress("solving") as shown:
+    with output.progress(f"solving {instance.name}", unit="states") as shown:
         solution = solve(loaded, max_states=max_states, on_progress=shown)
-    with output.progress("evaluating") as shown:
+    with output.progress("evaluating", unit="states") as shown:
         result = evaluate(
             loaded,
             rule,
@@ -38,7 +38,7 @@ def command(
             max_situations=MAX_SITUATIONS if max_states is None else max_states,
             on_progress=shown,
         )
-    with output.progress("solving for the worst") as shown:
+    with output.progress("solving for the worst", unit="states") as shown:
         worst = solve(loaded, sense=Sense.MIN, max_states=max_states, on_progress=shown).value
     row = VerifyRow(
         instance=loaded,

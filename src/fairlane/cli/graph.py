@@ -31,7 +31,7 @@ def command(
 
     loaded = load_instance(instance, exact=not inexact)
     rule = None if policy is None else output.policies_by_name([policy])[policy]
-    with output.progress("solving") as shown:
+    with output.progress(f"solving {instance.name}", unit="states") as shown:
         solution = solve(loaded, on_progress=shown)
     graph = decision_graph(loaded, solution=solution, policy=rule, policy_name=policy or "policy")
     save_figure(draw_decision_graph(graph), target)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairlane.cli.targets import folder_target
+from fairlane.compiling.notice import Compiling, told
 from fairlane.reference.atomic_write import write_text
 from fairlane.reference.errors import DataError
 from fairlane.reference.exact import decimal_of, show
@@ -135,10 +136,19 @@ def plain_table(title: str, headings: Sequence[str], *, words: Sequence[str] = (
 
 
 class Progress:
-    """A line on standard error with time left, shown only on a terminal and only after two seconds."""
+    """A line on standard error with time left, shown only on a terminal and only after two seconds.
 
-    def __init__(self, what: str) -> None:
+    That kernels are being compiled is said wherever standard error goes, once; that time is no part of what is left.
+    """
+
+    def __init__(self, what: str, unit: str = "") -> None:
         self._what = what
+        self._unit = f" {unit}" if unit else ""
+        self._compiling_since = 0.0
+        self._said = False
+        # the whole as it was told before, and whether it has grown since
+        self._known = 0
+        self._growing = False
         self._begun = time.monotonic()
         self._shown = 0.0
         self._bar: Bar | None = None
@@ -147,15 +157,40 @@ class Progress:
         self._step_begun = self._begun
 
     def __call__(self, done: int, total: int, note: str = "") -> None:
+        if self._step:
+            self._step, self._known = "", self._count[1]
+        self._notice(total)
         self._count = (done, total)
-        self._step = ""
         self._draw(self._begun, done, total, note)
 
     def step(self, what: str, done: int, total: int) -> None:
-        """Tell how far a step inside the piece at work has come."""
+        """Tell how far a step inside the piece at work has come, in states."""
         if what != self._step:
-            self._step, self._step_begun = what, time.monotonic()
-        self._draw(self._step_begun, done, total, f"{what}: {done:,} of {total:,}")
+            self._step, self._step_begun, self._known = what, time.monotonic(), 0
+        self._notice(total)
+        so_far = " found so far" if self._growing else ""
+        self._draw(self._step_begun, done, total, f"{what}: {done:,} of {total:,} states{so_far}")
+
+    def _notice(self, total: int) -> None:
+        """Where the whole is still being found, nothing can be said about the time left."""
+        self._growing = 0 < self._known < total
+        self._known = total
+
+    def compiling(self, what: Compiling) -> None:
+        """Say that compiling begins; when it has ended, leave its time out of every estimate."""
+        now = time.monotonic()
+        if what.begins:
+            self._compiling_since = now
+            if not self._said:
+                self._said = True
+                # the kernels of one call are compiled one after another, so the first of them speaks for all
+                self.close()
+                about = "" if what.seconds is None else f", about {what.seconds} s"
+                sys.stderr.write(f"compiling kernels, once per installation{about}\n")
+                sys.stderr.flush()
+            return
+        self._begun += now - self._compiling_since
+        self._step_begun = min(now, self._step_begun + now - self._compiling_since)
 
     def _draw(self, begun: float, done: int, total: int, step: str) -> None:
         now = time.monotonic()
@@ -166,8 +201,10 @@ class Progress:
         if pieces:
             # finished pieces say more about the time left than the step at work
             begun, done, total = self._begun, pieces, whole
-        left = f", {(now - begun) * (total - done) / done:.0f} s left" if done else ""
-        outer = f"{self._what}: {pieces:,} of {whole:,}" if whole else ""
+        left = f", {(now - begun) * (total - done) / done:.0f} s left" if done and not self._growing else ""
+        outer = f"{self._what}: {pieces:,} of {whole:,}{self._unit}" if whole else ""
+        if whole and self._growing and not self._step:
+            outer += " found so far"
         text = "; ".join(part for part in (outer, step) if part) + left
         if self._bar is None:
             self._bar = _bar()
@@ -192,11 +229,12 @@ def _bar() -> Bar:
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Progress]:
-    """A progress line for the length of a block."""
-    line = Progress(what)
+def progress(what: str, *, unit: str = "") -> Iterator[Progress]:
+    """A progress line for the length of a block; ``unit`` says what is counted."""
+    line = Progress(what, unit)
     try:
-        yield line
+        with told(line.compiling):
+            yield line
     finally:
         line.close()
 

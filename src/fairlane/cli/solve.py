@@ -50,10 +50,10 @@ def command(
     from fairlane.reference.model.codec import load_instance
 
     loaded = load_instance(instance, exact=not inexact)
-    with output.progress("solving") as shown:
+    with output.progress(f"solving {instance.name}", unit="states") as shown:
         solution = solve(loaded, sense="min" if worst else "max", max_states=max_states, on_progress=shown)
     if certificate is not None:
-        with output.progress("certifying") as shown:
+        with output.progress("certifying", unit="states") as shown:
             write_largest(solution, certificate, max_states=max_states, on_progress=shown)
     exact = solution.value
     if json:

@@ -66,7 +66,7 @@ def command(
     terminal = output.console()
     rows: list[VerifyRow] = []
     rejected: list[str] = []
-    with output.progress("verifying") as line, ExitStack() as stack:
+    with output.progress("verifying", unit="instances") as line, ExitStack() as stack:
         found = _verdicts(loaded, policies, workers, cluster, journal, max_states, line)
         verdicts = stack.enter_context(closing(found))
         for verdict in verdicts:

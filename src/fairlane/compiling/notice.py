@@ -9,6 +9,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+# Processor seconds from the first kernel of a call to its last on two cores of 2024, by the module of the first one.
+SECONDS = {
+    "fairlane.oracle.kernels.blocks": 8,
+    "fairlane.oracle.kernels.multisets": 7,
+    "fairlane.oracle.kernels.aged": 2,
+    "fairlane.oracle.kernels.tiny": 9,
+    "fairlane.reference.checker.kernels.deviations": 3,
+    "fairlane.reference.checker.kernels.deviations_alone": 3,
+    "fairlane.simulator.kernels.fixed_value": 6,
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compiling:
@@ -19,6 +30,11 @@ class Compiling:
 
     kernel: str
     begins: bool
+
+    @property
+    def seconds(self) -> int | None:
+        """About how long it takes, if that was measured."""
+        return SECONDS.get(self.kernel.rpartition(".")[0])
 
 
 _told: list[Callable[[Compiling], None]] = []

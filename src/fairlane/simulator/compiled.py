@@ -8,7 +8,6 @@ fast loop runs instead.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -18,37 +17,14 @@ from fairlane.reference.prefill.prompt import Prompt
 from fairlane.reference.prefill.prompt_knapsack import best_equal_list, best_list
 from fairlane.simulator.draws import KeyedDraws, Kinds, Stream, hash_words
 from fairlane.simulator.gain_tables import gain_tables
+from fairlane.simulator.kernels import tables as layout
+from fairlane.simulator.kernels.tables import Lists, Output, Scalars, Tables
 from fairlane.simulator.run import Integers
 from fairlane.simulator.stage import Columns, Outcome, Stage
 
 CHUNK_LAUNCHES = 1 << 15
 CHUNK_LANES = 1 << 17
 SAFE = 1 << 62
-
-
-class _Tables(NamedTuple):
-    """Arguments of the kernel in its order, up to the output tables."""
-
-    state: Integers
-    requests: Integers
-    queues: Integers
-    graphs: Integers
-    keys: Integers
-    members: Integers
-    widths: Integers
-    gains: Integers
-    bars: Integers
-    rows: Integers
-
-
-class _Scalars(NamedTuple):
-    """The rest of the arguments."""
-
-    stream: np.uint64
-    horizon: int
-    span: int
-    token: int
-    end: int
 
 
 def _table(columns: Sequence[Iterable[int]]) -> Integers:
@@ -65,12 +41,7 @@ def _bars(kinds: Kinds) -> Integers:
     return bars
 
 
-def _prepare(
-    ready: Stage, catalog: Catalog, objective: Objective, source: KeyedDraws
-) -> tuple[_Tables, _Scalars] | None:
-    # compiled code: loading numba takes longer than a small instance
-    from fairlane.simulator import _kernel_fixed_value as kernel
-
+def _prepare(ready: Stage, catalog: Catalog, objective: Objective, source: KeyedDraws) -> tuple[Tables, Scalars] | None:
     requests, graphs, kinds = ready.requests, catalog.graphs, source.kinds
     n = len(requests)
     gains = gain_tables(kinds, graphs, objective.decode_value)
@@ -88,20 +59,20 @@ def _prepare(
     shape = (2, max(len(gains.row), 1), max((len(row) for row in gains.row), default=1))
     most_members = max((min(k, n) for _, k in pairs), default=1)
     of_kind = kinds.by_request
-    columns: list[Iterable[int]] = [()] * kernel.N_REQUEST
-    columns[kernel.ARRIVAL] = ready.arrivals
-    columns[kernel.ADMITTED] = (int(x) for x in ready.admitted)
-    columns[kernel.LIMIT] = (r.limit for r in requests)
-    columns[kernel.LENGTH] = source.lengths
-    columns[kernel.KIND] = of_kind
-    columns[kernel.CODE] = (k * gains.span for k in of_kind)
-    columns[kernel.TOKEN] = (gains.token[k] for k in of_kind)
-    columns[kernel.END] = (gains.end[k] for k in of_kind)
-    columns[kernel.PROMPT] = (r.prompt for r in requests)
-    columns[kernel.OUTPUT] = (r.generated for r in requests)
-    columns[kernel.SERVED] = [0] * n
-    tables = _Tables(
-        state=np.zeros(kernel.N_STATE, dtype=np.int64),
+    columns: list[Iterable[int]] = [()] * layout.N_REQUEST
+    columns[layout.ARRIVAL] = ready.arrivals
+    columns[layout.ADMITTED] = (int(x) for x in ready.admitted)
+    columns[layout.LIMIT] = (r.limit for r in requests)
+    columns[layout.LENGTH] = source.lengths
+    columns[layout.KIND] = of_kind
+    columns[layout.CODE] = (k * gains.span for k in of_kind)
+    columns[layout.TOKEN] = (gains.token[k] for k in of_kind)
+    columns[layout.END] = (gains.end[k] for k in of_kind)
+    columns[layout.PROMPT] = (r.prompt for r in requests)
+    columns[layout.OUTPUT] = (r.generated for r in requests)
+    columns[layout.SERVED] = [0] * n
+    tables = Tables(
+        state=np.zeros(layout.N_STATE, dtype=np.int64),
         requests=_table(columns),
         queues=np.zeros((5, n + 1), dtype=np.int64),
         graphs=_table(
@@ -121,13 +92,13 @@ def _prepare(
         rows=np.zeros((shape[1], 2, max(most_rows, default=0) + 1), dtype=np.int64),
     )
     stream = np.uint64(hash_words(source.seed, Stream.ACCEPTANCE))
-    return tables, _Scalars(stream, -1 if ready.horizon is None else ready.horizon, gains.span, token, end)
+    return tables, Scalars(stream, -1 if ready.horizon is None else ready.horizon, gains.span, token, end)
 
 
 def run_compiled(ready: Stage, catalog: Catalog, objective: Objective, source: KeyedDraws) -> Outcome | None:
     """A run of `fixed-value`; None where its numbers do not fit."""
     # compiled code: loading numba takes longer than a small instance
-    from fairlane.simulator import _kernel_fixed_value as kernel
+    from fairlane.simulator.kernels.fixed_value import run_chunk
 
     prepared = _prepare(ready, catalog, objective, source)
     if prepared is None:
@@ -137,22 +108,29 @@ def run_compiled(ready: Stage, catalog: Catalog, objective: Objective, source: K
     most_lanes = tables.members.shape[1] + tables.rows.shape[2]
     launches = np.zeros((CHUNK_LAUNCHES, 4), dtype=np.int64)
     lanes = np.zeros((CHUNK_LANES + most_lanes, 6), dtype=np.int64)
+    lists = Lists(
+        again=np.zeros(most_lanes + 1, dtype=np.int64),
+        ready=np.zeros(most_lanes + 1, dtype=np.int64),
+        picked=np.zeros(most_lanes + 1, dtype=np.int64),
+        mine=np.zeros(most_lanes + 1, dtype=np.int64),
+        theirs=np.zeros(most_lanes + 1, dtype=np.int64),
+    )
     done_launches: list[Integers] = []
     done_lanes: list[Integers] = []
     n_lanes = 0
     while True:
-        outcome = kernel.run_chunk(*tables, launches, lanes, *scalars)
-        assert outcome != kernel.BROKEN, "conservation: work in = consumed + left, and the clock advances"
-        if outcome == kernel.TOO_LATE:
+        outcome = run_chunk(tables, Output(launches, lanes), scalars, lists)
+        assert outcome != layout.BROKEN, "conservation: work in = consumed + left, and the clock advances"
+        if outcome == layout.TOO_LATE:
             return None
-        chunk = launches[: state[kernel.LAUNCHES]].copy()
+        chunk = launches[: state[layout.LAUNCHES]].copy()
         chunk[:, 3] += n_lanes
         done_launches.append(chunk)
-        done_lanes.append(lanes[: state[kernel.LANES]].copy())
-        n_lanes += int(state[kernel.LANES])
-        if outcome == kernel.DONE:
+        done_lanes.append(lanes[: state[layout.LANES]].copy())
+        n_lanes += int(state[layout.LANES])
+        if outcome == layout.DONE:
             break
-        if outcome == kernel.LIST:
+        if outcome == layout.LIST:
             _find_list(tables, alike=len({weight for _, weight in source.kinds.of}) == 1)
     rows = np.concatenate(done_launches)
     per_ms = float(ready.clock.per_ms)
@@ -165,19 +143,16 @@ def run_compiled(ready: Stage, catalog: Catalog, objective: Objective, source: K
         lanes=np.concatenate(done_lanes),
         last_end=int(rows[-1, 2]) if len(rows) else 0,
     )
-    return Outcome(columns, requests[:, kernel.PROMPT].copy(), requests[:, kernel.OUTPUT].copy())
+    return Outcome(columns, requests[:, layout.PROMPT].copy(), requests[:, layout.OUTPUT].copy())
 
 
-def _find_list(tables: _Tables, *, alike: bool) -> None:
+def _find_list(tables: Tables, *, alike: bool) -> None:
     """Work out the list that the kernel asked for: several lanes, and not everybody fits."""
-    # compiled code: loading numba takes longer than a small instance
-    from fairlane.simulator import _kernel_fixed_value as kernel
-
-    key = int(tables.state[kernel.KEY])
-    queue = tables.queues[kernel.WAITING, : tables.state[kernel.N_WAIT]]
-    tokens = tables.requests[queue, kernel.PROMPT].tolist()
-    rates, bonuses = tables.requests[queue, kernel.TOKEN].tolist(), tables.requests[queue, kernel.END].tolist()
-    capacity, lanes = (int(x) for x in tables.keys[key, [kernel.CAPACITY, kernel.MEMBERS]])
+    key = int(tables.state[layout.KEY])
+    queue = tables.queues[layout.WAITING, : tables.state[layout.N_WAIT]]
+    tokens = tables.requests[queue, layout.PROMPT].tolist()
+    rates, bonuses = tables.requests[queue, layout.TOKEN].tolist(), tables.requests[queue, layout.END].tolist()
+    capacity, lanes = (int(x) for x in tables.keys[key, [layout.CAPACITY, layout.MEMBERS]])
     if alike:
         found = best_equal_list(tokens, capacity, lanes, rates[0], bonuses[0])
     else:
@@ -188,4 +163,4 @@ def _find_list(tables: _Tables, *, alike: bool) -> None:
         left -= share
         gain += rates[k] * share + (bonuses[k] if share == tokens[k] else 0)
     tables.members[key, : len(found)] = found
-    tables.keys[key, [kernel.STALE, kernel.COUNT, kernel.GAIN]] = 0, len(found), gain
+    tables.keys[key, [layout.STALE, layout.COUNT, layout.GAIN]] = 0, len(found), gain
