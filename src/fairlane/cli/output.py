@@ -10,8 +10,6 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from decimal import Decimal
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +17,7 @@ from fairlane.cli.targets import folder_target
 from fairlane.compiling.notice import Compiling, told
 from fairlane.reference.atomic_write import write_text
 from fairlane.reference.errors import DataError
-from fairlane.reference.exact import decimal_of, show
+from fairlane.reference.shown_numbers import brief, column, percent
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,6 +25,22 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from fairlane.reference.model.policy import Policy
+
+# with the formats of numbers, which every command writes
+__all__ = [
+    "Progress",
+    "brief",
+    "column",
+    "command_line",
+    "console",
+    "new_directory",
+    "percent",
+    "plain_table",
+    "policies_by_name",
+    "print_json",
+    "progress",
+    "write_json",
+]
 
 
 def print_json(document: Mapping[str, object]) -> None:
@@ -54,56 +68,6 @@ def command_line(command: str, options: Mapping[str, object]) -> str:
         for word in ((name,) if value is True else (name, str(value)))
     ]
     return shlex.join(["fairlane", *command.split(), *given])
-
-
-def brief(value: Fraction, *, digits: int = 6) -> str:
-    """A rational for a table cell: its ratio where that is short, otherwise a decimal, marked where rounded."""
-    text = show(value)
-    if len(text) <= 7:
-        return text
-    decimal = decimal_of(value)
-    if decimal is None:
-        return text
-    shown = f"{decimal:.{digits}g}"
-    return shown if Fraction(shown) == value else f"≈{shown}"
-
-
-def column(values: Sequence[Fraction | None], *, digits: int = 6) -> list[str]:
-    """Exact numbers as the cells of one column: decimals, all with the same number of places.
-
-    The places follow from the largest number, which is shown with ``digits`` significant digits. What is not zero is
-    never shown as zero.
-    """
-    sizes = [abs(value) for value in values if value]
-    if not sizes:
-        return ["-" if value is None else "0" for value in values]
-    before = len(str(int(max(sizes))))
-    places = 0 if all(value is None or value.denominator == 1 for value in values) else max(0, digits - before)
-    least = Fraction(1, 2 * 10**places)
-    cells = []
-    for value in values:
-        if value is None:
-            cells.append("-")
-        elif value and abs(value) < least:
-            cells.append(f"{float(value):.0e}")
-        else:
-            cells.append(f"{_rounded(value, places):,.{places}f}")
-    return cells
-
-
-def _rounded(value: Fraction, places: int) -> Decimal:
-    scaled = round(value * 10**places)
-    return Decimal(scaled).scaleb(-places)
-
-
-def percent(value: Fraction | None) -> str:
-    """A share for a table cell; what is not zero is never shown as zero."""
-    if value is None:
-        return "n/a"
-    if value == 0:
-        return "0 %"
-    shown = float(100 * value)
-    return f"{shown:,.2f} %" if shown >= 0.005 else "< 0.01 %"
 
 
 def console(*, stderr: bool = False) -> Console:

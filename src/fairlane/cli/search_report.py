@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fairlane.cli.output import brief
 from fairlane.cli.verify_html import schedule_panel
 from fairlane.oracle.policy_value.likely_run import optimal_run, policy_run
 from fairlane.oracle.solve import solve
@@ -13,6 +12,7 @@ from fairlane.pictures.timeline import draw_timelines
 from fairlane.policies import load_policy
 from fairlane.reference.atomic_write import write_text
 from fairlane.reference.model.policy import Policy
+from fairlane.reference.shown_numbers import brief
 from fairlane.search.answer import bound_sentence, witness_sentence
 from fairlane.search.emit_test import pytest_text
 from fairlane.search.explain import instance_lines, lanes_text

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from fairlane.cli.output import brief, column, percent
-from fairlane.cli.tables import better_text, loss_text
+from fairlane.oracle.policy_value.decision_text import better_text, loss_text
 from fairlane.oracle.policy_value.likely_run import RunBlock, optimal_run, policy_run
 from fairlane.oracle.policy_value.verify import VerifyRow
 from fairlane.oracle.solve import solve
@@ -16,6 +15,7 @@ from fairlane.reference.atomic_write import write_text
 from fairlane.reference.exact import show
 from fairlane.reference.model.instance import Instance
 from fairlane.reference.model.policy import Policy
+from fairlane.reference.shown_numbers import brief, column, percent
 
 
 def write_report(

@@ -8,7 +8,7 @@ from fairlane.reference.errors import DataError
 from fairlane.reference.model.codec import load_instance
 from fairlane.reference.model.instance import Instance
 
-__all__ = ["load", "names"]
+__all__ = ["file", "load", "names"]
 
 
 def names() -> tuple[str, ...]:
@@ -28,3 +28,8 @@ def load(name: str) -> Instance:
         raise DataError(f"suite has no instance {name!r}; need one of {', '.join(names())}")
     with as_file(files(__name__) / f"{name}.json") as path:
         return load_instance(path)
+
+
+def file(name: str) -> str:
+    """Where a bundled instance stands, for a command line."""
+    return str(files(__name__) / f"{name}.json")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from fairlane.oracle.policy_value.evaluate import Evaluation, evaluate
-from fairlane.oracle.policy_value.verify import action_to_json
 from fairlane.policies import load_policy
-from fairlane.reference.exact import Real, as_fraction, show
+from fairlane.reference.errors import PolicyError
+from fairlane.reference.exact import Real, as_fraction
 from fairlane.reference.model.instance import Instance
+from fairlane.testing.verdict import again, breach, failure_text, kept, limit_of, name_of
 
 
 def assert_within(
@@ -21,7 +22,8 @@ def assert_within(
     instance : Instance
         Small enough to solve exactly.
     relative_gap : number or None
-        Most gap over the size of the optimum. Where the optimum is 0 the gap itself must be 0.
+        Most gap over the size of the optimum, as a number, ``"1/20"`` or ``"5%"``. Where the optimum is 0 the gap
+        itself must be 0.
     gap : number or None
         Most gap, in reward.
 
@@ -33,32 +35,25 @@ def assert_within(
     Raises
     ------
     AssertionError
-        The gap exceeds a limit; the message has the values and the first losing decision.
+        The gap exceeds a limit, or the policy broke a rule; the message has the values, the first wrong decision, and
+        the command that shows it, on a file that is written for it.
     InvalidInstance
         A limit that is no number.
+    PolicyError
+        A policy that cannot be loaded.
     """
-    result = evaluate(instance, load_policy(policy) if isinstance(policy, str) else policy)
-    problems = []
-    if gap is not None and result.gap > as_fraction(gap, "gap"):
-        problems.append(f"gap {show(result.gap)} exceeds {gap}")
-    if relative_gap is not None:
-        most = as_fraction(relative_gap, "relative_gap")
-        relative = result.relative_gap
-        if relative is None:
-            if result.gap > 0:
-                problems.append(f"gap {show(result.gap)} where the optimum is 0")
-        elif relative > most:
-            problems.append(f"relative gap {show(relative)} (about {float(relative):.4g}) exceeds {relative_gap}")
-    if problems:
-        where = ""
-        if result.first_loss is not None:
-            loss = result.first_loss
-            where = (
-                f"; first losing decision, number {loss.decisions_before + 1} with probability "
-                f"{show(loss.probability)}: "
-                f"{action_to_json(instance, loss.action)} where {action_to_json(instance, loss.better)} is better"
-            )
-        raise AssertionError(
-            f"{instance.name}: value {show(result.value)}, optimum {show(result.optimum)}; {'; '.join(problems)}{where}"
-        )
+    # pytest shows the line that called, and none of ours
+    __tracebackhide__ = True
+    most = None if relative_gap is None else limit_of(relative_gap, "relative_gap")
+    most_gap = None if gap is None else as_fraction(gap, "gap")
+    rule = load_policy(policy) if isinstance(policy, str) else policy
+    label = name_of(policy)
+    try:
+        result = evaluate(instance, rule)
+    except PolicyError as error:
+        told = f"{label} on {instance.name}: {error}\n  run again: {again(label, kept(instance))}"
+        raise AssertionError(told) from error.__cause__
+    exceeded = breach(result, relative_gap=most, gap=most_gap)
+    if exceeded is not None:
+        raise AssertionError(failure_text(exceeded, result, instance, policy=label, file=lambda: kept(instance)))
     return result

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from fairlane.cli.output import column, percent
+from fairlane.reference.shown_numbers import column, percent
 
 
 def test_a_column_has_one_format() -> None:
