@@ -42,6 +42,17 @@ ACTION_PROBLEM: dict[str, Any] = {
     "requests": [{"id": "a", "token_value": "1/2"}, {"id": "b", "fairness_weight": 2}],
     "actions": [{"name": "x", "rates": {"a": 2}}, {"name": "y", "rates": {"a": "1/3", "b": 0.5}}],
 }
+SPACE: dict[str, Any] = {
+    "requests": {"count": [1, 2], "prompt": [0, 2], "limit": [1, 2], "acceptance": [[], ["1/2"]], "weight": [1, "3/2"]},
+    "graphs": {
+        "count": [2],
+        "prefill_capacity": [1, 2],
+        "decode_capacity": [1],
+        "width": [1, 2],
+        "duration_ms": [1, "5/2"],
+    },
+    "objective": {"decode_value": [1], "time_price": ["1/2", 1], "age_price": [0, 1]},
+}
 
 COMMANDS: tuple[tuple[str, ...], ...] = (
     ("solve", "FILE", "--json"),
@@ -54,6 +65,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("long-run", "FILE", "--json"),
     ("metrics", "FILE"),
     ("export", "FILE", "--format", "drn", "--output", "OUT"),
+    ("search", "--policy", "decode-first", "--space", "FILE", "--instances", "20", "--proposals", "5"),
 )
 
 numbers = st.one_of(
@@ -123,7 +135,7 @@ def outcome(arguments: Sequence[str]) -> tuple[int, str, str]:
 def test_a_mutated_file_gives_one_line_and_a_documented_status(command: tuple[str, ...], tmp_path: Path) -> None:
     file, target = tmp_path / "x.json", tmp_path / "out"
 
-    bases = (GRAPH_PROBLEM, ACTION_PROBLEM) if command[0] == "allocate" else (BASE,)
+    bases = {"allocate": (GRAPH_PROBLEM, ACTION_PROBLEM), "search": (SPACE,)}.get(command[0], (BASE,))
 
     @given(documents(*bases))
     def check(content: bytes) -> None:

@@ -77,10 +77,21 @@ class PieceResult:
     failure: PolicyFailure | None = None
 
 
+def n_block_pieces(space: Space, n_requests: int, tokens: int, n_graphs: int) -> int:
+    """How many pieces one block has."""
+    lists, pairs, at_once = _cut(space, n_requests, tokens, n_graphs)
+    return -(-pairs // at_once) * -(-lists // PIECE)
+
+
+def _cut(space: Space, n_requests: int, tokens: int, n_graphs: int) -> tuple[int, int, int]:
+    """Request lists of a block, pairs of a catalog and an objective, and how many pairs a piece has."""
+    lists, pairs = space.n_request_lists(n_requests, tokens), space.n_catalogs(n_graphs) * len(space.objectives)
+    return lists, pairs, max(1, PIECE // max(1, min(lists, PIECE)))
+
+
 def block_pieces(space: Space, n_requests: int, tokens: int, n_graphs: int) -> Iterator[Piece]:
     """The pieces of one block."""
-    lists, pairs = space.n_request_lists(n_requests, tokens), space.n_catalogs(n_graphs) * len(space.objectives)
-    at_once = max(1, PIECE // max(1, min(lists, PIECE)))
+    lists, pairs, at_once = _cut(space, n_requests, tokens, n_graphs)
     for first_pair in range(0, pairs, at_once):
         for first in range(0, lists, PIECE):
             yield Piece(

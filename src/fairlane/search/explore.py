@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 from functools import partial
+from itertools import islice
 
 from fairlane.oracle.batch.in_order import in_order
 from fairlane.reference.errors import PolicyError
 from fairlane.reference.model.instance import Instance
 from fairlane.reference.rationals import to_fraction
 from fairlane.search.case import Aim, Case
-from fairlane.search.enumeration import Found, Piece, PieceResult, Task, block_pieces, merge, work, work_packed
+from fairlane.search.enumeration import (
+    Found,
+    Piece,
+    PieceResult,
+    Task,
+    block_pieces,
+    merge,
+    n_block_pieces,
+    work,
+    work_packed,
+)
 from fairlane.search.explain import explanation
 from fairlane.search.failure import PolicyBroke, PolicyFailure
 from fairlane.search.minimise import minimise
@@ -223,9 +234,9 @@ def _enumerate(
     number = 0
     for block in blocks:
         before = out.total.smallest
-        mine = tuple(enumerate(block_pieces(task.space, *block), number))
-        done, stop = 0, False
-        for at, piece, result in _results(task, mine, executor, known):
+        pieces, done, stop = n_block_pieces(task.space, *block), 0, False
+        numbered = enumerate(block_pieces(task.space, *block), number)
+        for at, piece, result in _results(task, numbered, executor, known):
             if on_piece is not None and at not in known:
                 on_piece(at, piece, result)
             out.total = merge(task.aim, out.total, result)
@@ -234,9 +245,9 @@ def _enumerate(
             stop = out.total.failure is not None or full or (go_on is not None and not go_on(Phase.ENUMERATION))
             if stop:
                 break
-        if out.total.failure is not None or done < len(mine):
+        if out.total.failure is not None or done < pieces:
             return out
-        number += len(mine)
+        number += pieces
         out.complete = block
         out.settled = out.settled or (before is None and out.total.smallest is not None)
         out.exhaustive = block == blocks[-1]
@@ -246,7 +257,7 @@ def _enumerate(
 
 
 def _results(
-    task: Task, numbered: Sequence[tuple[int, Piece]], executor: Executor | None, known: Mapping[int, PieceResult]
+    task: Task, numbered: Iterator[tuple[int, Piece]], executor: Executor | None, known: Mapping[int, PieceResult]
 ) -> Iterator[tuple[int, Piece, PieceResult]]:
     """Results of the pieces of a block, in order, whoever works on them."""
     if executor is None or isinstance(executor, ThreadPoolExecutor):
@@ -255,8 +266,7 @@ def _results(
             yield number, piece, known[number] if number in known else work(piece, task=task)
         return
     packed = task.packed()
-    for first in range(0, len(numbered), WAVE):
-        wave = numbered[first : first + WAVE]
+    while wave := list(islice(numbered, WAVE)):
         fresh = [(number, piece) for number, piece in wave if number not in known]
         done = in_order(
             partial(work_packed, packed=packed),

@@ -40,6 +40,8 @@ from fairlane.search.failure import Guard
 
 # an episode of more tokens would recurse deeper than Python does
 MAX_TOKENS = 300
+# local states multiplied, as if no two requests were alike: what one episode may take
+MAX_STATES = 2_000_000
 
 ZERO, ONE = fmpq(0), fmpq(1)
 # What is not kept is the whole number 0 inside, and places in the order of service are whole numbers: tables are
@@ -147,7 +149,7 @@ class SharedCosts:
         return worth - self._least_cost(self._start(requests))
 
     def _start(self, requests: Sequence[Request]) -> tuple[Local, ...]:
-        total = 0
+        total, states = 0, 1
         lives = []
         for request in requests:
             known = self._known.get(id(request))
@@ -158,10 +160,16 @@ class SharedCosts:
                     number = self._numbers[kind] = len(self._kinds)
                     self._kinds.append(kind)
                 known = self._known[id(request)] = (request, number)
-            total += request.prompt + request.limit - request.generated
+            tokens = request.prompt + request.limit - request.generated
+            total += tokens
+            states *= tokens + 1
             lives.append(Local(known[1], request.prompt, request.generated, AGELESS))
         if total > MAX_TOKENS:
             raise TooLarge(f"an instance has {total} prompt and output tokens; the search takes at most {MAX_TOKENS}")
+        if states > MAX_STATES:
+            raise TooLarge(
+                f"an instance has about {states:,} states without merging; the search takes at most {MAX_STATES:,}"
+            )
         return tuple(lives)
 
     def _opening(self, requests: Sequence[Request]) -> Situation:
