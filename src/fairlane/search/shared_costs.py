@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations, permutations
+from math import lcm
 from typing import NamedTuple
 
 from flint import fmpq
@@ -44,10 +45,10 @@ MAX_TOKENS = 300
 MAX_STATES = 2_000_000
 
 ZERO, ONE = fmpq(0), fmpq(1)
-# What is not kept is the whole number 0 inside, and places in the order of service are whole numbers: tables are
-# looked up by them, and a rational takes ten times as long to hash. A policy is shown rationals.
-AGELESS = 0
-Time = Fraction | int
+# Times are whole numbers of ticks, a common measure of all durations of a catalog: tables are looked up by them, and a
+# rational takes ten times as long to hash. A policy is shown milliseconds as rationals. What is not kept is 0.
+NOT_KEPT = 0
+ARRIVAL = Fraction(0)
 
 
 class Kind(NamedTuple):
@@ -60,12 +61,12 @@ class Kind(NamedTuple):
 
 
 class Local(NamedTuple):
-    """A live request: its kind by number, prompt left, output published, output age in ms where ages are kept."""
+    """A live request: its kind by number, prompt left, output published, output age in ticks where ages are kept."""
 
     kind: int
     prompt: int
     generated: int
-    age_ms: Time
+    age: int
 
 
 # a finished request keeps its place as None, since a policy sees the places of the others
@@ -78,8 +79,8 @@ class Situation(NamedTuple):
     """Everything a policy's next decision may depend on."""
 
     lives: Lives
-    service: tuple[Time | None, ...]
-    now_ms: Time
+    service: tuple[int | None, ...]
+    now: int
     memory: Memory
 
 
@@ -103,6 +104,9 @@ class SharedCosts:
         self._keeps_clock = Sees.NOW in sees or Sees.SERVICE_TIMES in sees
         self._keeps_times = Sees.SERVICE_TIMES in sees
         self._remembers = not isinstance(guard.policy, FunctionPolicy)
+        self._ticks_a_ms = lcm(*(g.duration_ms.denominator for g in catalog.graphs))
+        self._ticks = [int(g.duration_ms * self._ticks_a_ms) for g in catalog.graphs]
+        self._shown: dict[int, Fraction] = {}
         self._durations = [to_fmpq(g.duration_ms) for g in catalog.graphs]
         self._place = {g.name: k for k, g in enumerate(catalog.graphs)}
         self._launches = [to_fmpq(launch_cost(objective, g)) for g in catalog.graphs]
@@ -163,7 +167,7 @@ class SharedCosts:
             tokens = request.prompt + request.limit - request.generated
             total += tokens
             states *= tokens + 1
-            lives.append(Local(known[1], request.prompt, request.generated, AGELESS))
+            lives.append(Local(known[1], request.prompt, request.generated, NOT_KEPT))
         if total > MAX_TOKENS:
             raise TooLarge(f"an instance has {total} prompt and output tokens; the search takes at most {MAX_TOKENS}")
         if states > MAX_STATES:
@@ -177,9 +181,9 @@ class SharedCosts:
         service = (None,) * len(lives)
         memory: Memory = None
         if self._remembers:
-            bare = Situation(lives, service, AGELESS, None)
+            bare = Situation(lives, service, NOT_KEPT, None)
             memory = self.guard.initial(self._view(bare, requests))
-        return Situation(lives, service, AGELESS, memory)
+        return Situation(lives, service, NOT_KEPT, memory)
 
     # -- what both costs are made of
 
@@ -199,7 +203,7 @@ class SharedCosts:
             rate += known
             if self._age_price and not local.prompt:
                 weight = to_fmpq(self._kinds[local.kind].weight)
-                aged += weight * (to_fmpq(Fraction(local.age_ms)) * span + span * span / 2)
+                aged += weight * (fmpq(local.age, self._ticks_a_ms) * span + span * span / 2)
         cost = rate * span + self._launches[graph]
         return cost + self._age_price * aged if self._age_price else cost
 
@@ -212,7 +216,7 @@ class SharedCosts:
                 (
                     to_fmpq(o.probability),
                     o.n,
-                    None if o.finished else Local(local.kind, 0, local.generated + o.n, AGELESS),
+                    None if o.finished else Local(local.kind, 0, local.generated + o.n, NOT_KEPT),
                 )
                 for o in row_outcomes(acceptance, width, prior, local.generated, limit)
             ]
@@ -227,9 +231,9 @@ class SharedCosts:
     def _waited(self, lives: Lives, graph: int) -> list[Local | None]:
         if not self._keeps_age:
             return list(lives)
-        span = self.catalog.graphs[graph].duration_ms
+        ticks = self._ticks[graph]
         return [
-            local._replace(age_ms=local.age_ms + span) if local is not None and not local.prompt else local
+            local._replace(age=local.age + ticks) if local is not None and not local.prompt else local
             for local in lives
         ]
 
@@ -255,7 +259,7 @@ class SharedCosts:
 
     def _least_cost(self, live: tuple[Local, ...]) -> fmpq:
         if self._keeps_age and not self._age_price:
-            live = tuple(local._replace(age_ms=AGELESS) for local in live)
+            live = tuple(local._replace(age=NOT_KEPT) for local in live)
         # requests of one state are exchangeable
         key = tuple(sorted(live))
         known = self._least.get(key)
@@ -279,6 +283,13 @@ class SharedCosts:
 
     # -- the policy's cost
 
+    def _ms(self, ticks: int) -> Fraction:
+        """A time as a policy sees it."""
+        known = self._shown.get(ticks)
+        if known is None:
+            known = self._shown[ticks] = Fraction(ticks, self._ticks_a_ms)
+        return known
+
     def _view(self, at: Situation, requests: Sequence[Request]) -> View:
         seen = []
         for i, local in enumerate(at.lives):
@@ -290,17 +301,17 @@ class SharedCosts:
                         id=requests[i].id,
                         index=i,
                         weight=weight,
-                        arrival_ms=_START,
+                        arrival_ms=ARRIVAL,
                         prompt=local.prompt,
                         generated=local.generated,
                         limit=limit,
                         acceptance=acceptance,
                         length_prior=prior,
-                        age_ms=None if local.prompt else _shown(local.age_ms),
-                        last_service_ms=None if served is None else _shown(served),
+                        age_ms=None if local.prompt else self._ms(local.age),
+                        last_service_ms=None if served is None else self._ms(served),
                     )
                 )
-        return View(catalog=self.catalog, now_ms=_shown(at.now_ms), objective=self.objective, requests=tuple(seen))
+        return View(catalog=self.catalog, now_ms=self._ms(at.now), objective=self.objective, requests=tuple(seen))
 
     def _policy_cost(self, at: Situation, requests: Sequence[Request]) -> fmpq:
         known = self._policy.get(at)
@@ -313,7 +324,7 @@ class SharedCosts:
             prefill = _shares(row, [(r.index, r.prompt) for r in prompts])
             decode = sorted(r.index for r in rows)
             cost = self._passing(at.lives, graph)
-            ended = at.now_ms + row.duration_ms
+            ended = at.now + self._ticks[graph]
             lanes = [*prefill, *((i, 0) for i in decode)]
             for probability, after, published in self._endings(at.lives, graph, prefill, decode):
                 if not any(after):
@@ -328,7 +339,7 @@ class SharedCosts:
                         view=view,
                         decision=decision,
                         graph=row,
-                        ended_ms=ended,
+                        ended_ms=self._ms(ended),
                         elapsed_ms=row.duration_ms,
                         measured_ms=row.duration_ms,
                         lanes=results,
@@ -341,7 +352,7 @@ class SharedCosts:
         return total
 
     def _after(
-        self, at: Situation, after: list[Local | None], served: Sequence[int], ended: Fraction, memory: Memory
+        self, at: Situation, after: list[Local | None], served: Sequence[int], ended: int, memory: Memory
     ) -> Situation:
         service = [None if local is None else before for local, before in zip(after, at.service, strict=True)]
         for i in served:
@@ -349,20 +360,11 @@ class SharedCosts:
                 service[i] = ended
         if not self._keeps_times:
             # only the order matters: the latest becomes the clock, earlier ones follow below it
-            base: Time = ended if self._keeps_clock else AGELESS
+            base = ended if self._keeps_clock else NOT_KEPT
             times = sorted({time for time in service if time is not None}, reverse=True)
-            rank = {time: base - k for k, time in enumerate(times)}
+            rank = {time: base - k * self._ticks_a_ms for k, time in enumerate(times)}
             service = [None if time is None else rank[time] for time in service]
-        return Situation(tuple(after), tuple(service), ended if self._keeps_clock else AGELESS, memory)
-
-
-_START = Fraction(0)
-_SHOWN = {-k: Fraction(-k) for k in range(MAX_TOKENS)}
-
-
-def _shown(time: Time) -> Fraction:
-    """A time as a policy sees it."""
-    return _SHOWN[time] if type(time) is int else Fraction(time)
+        return Situation(tuple(after), tuple(service), ended if self._keeps_clock else NOT_KEPT, memory)
 
 
 def _mean_output(request: Request) -> Fraction:
