@@ -18,6 +18,7 @@ from fairlane.cli import (
     long_run,
     metrics,
     notes,
+    policies,
     search,
     simulate,
     solve,
@@ -45,6 +46,7 @@ def build() -> Any:  # a click command; typer does not publish its type
     app.command("long-run")(long_run.command)
     app.command("allocate")(allocate.command)
     app.command("metrics")(metrics.command)
+    app.command("policies")(policies.command)
     app.command("search")(search.command)
     app.command("simulate")(simulate.command)
     app.command("warm")(warm.command)

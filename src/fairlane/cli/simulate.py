@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairlane.cli import choices, output, trace_option
+from fairlane.cli import choices, output, policy_options, trace_option
 from fairlane.cli.targets import file_target, folder_target
 from fairlane.reference.atomic_write import write_text
 from fairlane.reference.errors import InvalidInstance, Unsupported
@@ -34,6 +34,12 @@ def command(
     policy: Annotated[
         list[str] | None, typer.Option("--policy", help="A policy; repeat for more. Default: fixed-value.")
     ] = None,
+    parameters: policy_options.Parameters = None,
+    time_price: policy_options.TimePrice = "0",
+    first_output_price: policy_options.FirstOutputPrice = "0",
+    completion_price: policy_options.CompletionPrice = "0",
+    age_price: policy_options.AgePrice = "0",
+    energy_price: policy_options.EnergyPrice = "0",
     catalog: Annotated[
         Path | None, typer.Option("--catalog", help="Graph timings instead of the built-in table.")
     ] = None,
@@ -84,7 +90,16 @@ def command(
         length_prior=length_prior,
     )
     cases = _cases(requests, workload, options)
-    rules = output.policies_by_name(policy or ["fixed-value"])
+    rules = policy_options.policies_with(policy or ["fixed-value"], parameters or ())
+    prices = policy_options.prices_of(
+        {
+            "time_price": time_price,
+            "first_output_price": first_output_price,
+            "completion_price": completion_price,
+            "age_price": age_price,
+            "energy_price": energy_price,
+        }
+    )
     if in_flight not in (1, 2):
         raise InvalidInstance(f"--in-flight is {in_flight}; need 1 or 2")
     gap = parse_number(launch_gap_ms, "--launch-gap-ms")
@@ -102,6 +117,7 @@ def command(
             seed=seed,
             two_frames=in_flight > 1,
             launch_gap_ms=gap,
+            prices=prices,
             on_progress=shown,
         )
     for line in dict.fromkeys(f"{e.label}: {e.lag_left_out}" for e in entries if e.lag_left_out):

@@ -26,6 +26,7 @@ from fairlane.policies.service_rates import (
 )
 from fairlane.reference.model.graph import Catalog
 from fairlane.reference.model.policy import Completion, Decision, Memory, PolicySpec, Running, Sees, View
+from fairlane.reference.model.policy_parameter import PolicyParameter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,4 +87,9 @@ POLICY = PolicySpec(
     policy=FairGradient(),
     source="supporting direction of proportional fairness (Kelly, Maulloo, Tan 1998) at observed rates",
     assumes="known durations and acceptance; rates as doubles",
+    parameters=(
+        PolicyParameter(name="history_ms", meaning="time over which observed rates fade, ms", positive=True),
+        PolicyParameter(name="token_value", meaning="value of a useful token beside fairness"),
+        PolicyParameter(name="fairness", meaning="worth of a ms of service at the best token rate"),
+    ),
 )

@@ -7,20 +7,23 @@ arrived request starts at the least counter of the live requests.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 from fairlane.policies.phase_first import serve_head_first
 from fairlane.reference.model.graph import Catalog
 from fairlane.reference.model.policy import Completion, Decision, Memory, PolicySpec, RequestView, Sees, View
-
-PROMPT_TOKEN, OUTPUT_TOKEN = 1, 2
+from fairlane.reference.model.policy_parameter import PolicyParameter
 
 Counters = tuple[tuple[str, Fraction], ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LeastServed:
     """The policy. Its memory holds counters above the least live one; a request it does not hold is at that one."""
 
+    prompt_token: Fraction = Fraction(1)
+    output_token: Fraction = Fraction(2)
     sees: frozenset[Sees] = frozenset()
 
     def initial(self, catalog: Catalog) -> Memory:
@@ -45,7 +48,7 @@ class LeastServed:
             if lane.finished:
                 live.pop(lane.id, None)
             else:
-                served = PROMPT_TOKEN * lane.consumed + OUTPUT_TOKEN * lane.published
+                served = self.prompt_token * lane.consumed + self.output_token * lane.published
                 live[lane.id] += served / weight[lane.id]
         least = min(live.values(), default=Fraction(0))
         return tuple(sorted((i, count - least) for i, count in live.items() if count > least))
@@ -61,4 +64,8 @@ POLICY = PolicySpec(
     policy=LeastServed(),
     source="virtual token counter (Sheng et al., OSDI 2024), one client a request",
     assumes="nothing about lengths",
+    parameters=(
+        PolicyParameter(name="prompt_token", meaning="what a prompt token counts", exact=True),
+        PolicyParameter(name="output_token", meaning="what an output token counts", exact=True),
+    ),
 )

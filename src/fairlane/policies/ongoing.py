@@ -40,6 +40,7 @@ from fairlane.policies.service_rates import (
 )
 from fairlane.reference.model.graph import Catalog
 from fairlane.reference.model.policy import Completion, Decision, Memory, PolicySpec, RequestView, Running, Sees, View
+from fairlane.reference.model.policy_parameter import PolicyParameter
 from fairlane.reference.model.yields import row_outcomes
 
 
@@ -253,4 +254,13 @@ POLICY = PolicySpec(
     policy=Ongoing(),
     source="ongoing-service utility: token and delivery fairness prices with a decode-age continuation value",
     assumes="known durations and acceptance; no belief about lengths; rates as doubles",
+    parameters=(
+        PolicyParameter(name="history_ms", meaning="time over which observed rates fade, ms", positive=True),
+        PolicyParameter(name="output_value", meaning="value of an output token"),
+        PolicyParameter(name="token_fairness", meaning="worth of a ms of service at the best token rate"),
+        PolicyParameter(name="delivery_fairness", meaning="worth of a ms of service at the best delivery rate"),
+        PolicyParameter(name="age_price", meaning="price of output age, per request and ms²"),
+        PolicyParameter(name="retirement_value", meaning="worth of ending a request"),
+        PolicyParameter(name="retirement_age_price", meaning="worth of ending a request, per ms since its arrival"),
+    ),
 )

@@ -15,6 +15,7 @@ from fairlane.policies.choosing import choose
 from fairlane.policies.fixed_value import candidates
 from fairlane.reference.model.graph import Catalog
 from fairlane.reference.model.policy import Completion, Decision, Memory, PolicySpec, Sees, View
+from fairlane.reference.model.policy_parameter import PolicyParameter
 from fairlane.reference.model.score import RowValues
 
 
@@ -46,4 +47,5 @@ POLICY = PolicySpec(
     policy=StallBonus(),
     source="a stall-clearing bonus on the whole burst, the approximation warned of",
     assumes="known durations and acceptance",
+    parameters=(PolicyParameter(name="per_ms", meaning="bonus factor that a ms of age adds to a token", exact=True),),
 )

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from fairlane.reference.errors import TooLarge
 from fairlane.reference.exact import Real
 from fairlane.reference.model.graph import Catalog
+from fairlane.reference.model.objective import Objective
 from fairlane.reference.model.request import Request
 from fairlane.simulator.run import Run
 from fairlane.simulator.run_metrics import RunMetrics, measure_run
@@ -69,6 +71,7 @@ def measure_cases(
     seed: int = 0,
     two_frames: bool = False,
     launch_gap_ms: Real | str = 0,
+    prices: Mapping[str, Fraction] | None = None,
     on_progress: Callable[[int, int], object] | None = None,
 ) -> tuple[MeasuredCase, ...]:
     """Every case under every policy at every output value.
@@ -85,6 +88,8 @@ def measure_cases(
         Values of an output token, >= 0.
     horizon_ms, seed, two_frames, launch_gap_ms
         As in :func:`~fairlane.simulator.simulate.simulate`.
+    prices : mapping or None
+        Other fields of the objective, such as ``age_price``; 0 where they are left out.
     on_progress : callable or None
         Told the number of runs done and of all runs after each.
 
@@ -95,6 +100,7 @@ def measure_cases(
     """
     total = len(cases) * len(policies) * len(decode_values)
     measured: list[MeasuredCase] = []
+    others: dict[str, Any] = dict(prices or {})
     for case in cases:
         for name, policy in policies.items():
             for value in decode_values:
@@ -102,7 +108,7 @@ def measure_cases(
                     case.requests,
                     catalog,
                     policy,
-                    decode_value=value,
+                    objective=Objective(decode_value=value, **others),
                     horizon_ms=horizon_ms,
                     seed=seed,
                     name=name,

@@ -15,11 +15,14 @@ from math import gcd
 from fairlane.reference.exact import show
 from fairlane.reference.model.codec import graph_to_json
 from fairlane.reference.model.graph import Catalog
+from fairlane.reference.model.objective import PRICES
 from fairlane.simulator.cases import MeasuredCase
 from fairlane.simulator.draws import kinds_of
 from fairlane.simulator.gain_tables import gain_tables
 from fairlane.simulator.metrics_json import requests_to_json, run_metrics_to_json
 from fairlane.simulator.run import Status
+
+PRICED = tuple(name for name in PRICES if name.endswith("_price"))
 
 
 def case_columns(entry: MeasuredCase) -> dict[str, object]:
@@ -32,6 +35,8 @@ def case_columns(entry: MeasuredCase) -> dict[str, object]:
         "seed": run.seed,
         "horizon_ms": None if run.horizon_ms is None else show(run.horizon_ms),
     }
+    # a price of 0 is none
+    case |= {name: show(price) for name in PRICED if (price := getattr(run.objective, name))}
     if run.chosen_ms is not None:
         case |= {"in_flight": run.frames_in_flight, "launch_gap_ms": show(run.launch_gap_ms)}
     return case

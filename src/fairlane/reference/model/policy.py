@@ -16,6 +16,7 @@ from fairlane.reference.errors import PolicyError
 from fairlane.reference.exact import Real, as_fraction
 from fairlane.reference.model.graph import Catalog, Graph
 from fairlane.reference.model.objective import Objective
+from fairlane.reference.model.policy_parameter import PolicyParameter
 from fairlane.reference.model.request import LengthPrior
 
 Memory = Hashable
@@ -197,7 +198,7 @@ class PolicySpec:
     """A registered policy: its name, the object, where its rule is published, and what it assumes.
 
     ``plans_episodes`` marks one that solves the rest of the episode at each decision: exact on small instances, and
-    hopeless on long traces.
+    hopeless on long traces. A policy with ``parameters`` is a dataclass that has them as fields.
     """
 
     name: str
@@ -205,6 +206,7 @@ class PolicySpec:
     source: str
     assumes: str
     plans_episodes: bool = False
+    parameters: tuple[PolicyParameter, ...] = ()
 
 
 def as_policy(candidate: object, where: str = "policy") -> Policy:
