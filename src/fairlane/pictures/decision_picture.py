@@ -13,6 +13,7 @@ from matplotlib.path import Path as Curve
 
 from fairlane.oracle.policy_value.decision_graph import ChoiceNode, DecisionGraph, Kind, StateNode
 from fairlane.pictures.layered_layout import Layout, layered
+from fairlane.pictures.svg import text_width_px
 from fairlane.reference.exact import decimal_of, show
 
 if TYPE_CHECKING:
@@ -135,18 +136,8 @@ def _choice_lines(graph: DecisionGraph, choice: ChoiceNode) -> list[str]:
     return lines
 
 
-def _advance(char: str) -> float:
-    if char in "iljtf.,:;'|!()[]/ -":
-        return 0.36
-    if char in "mwMW@%":
-        return 0.95
-    if unicodedata.east_asian_width(char) in "WF":
-        return 1.05
-    return 0.68 if char.isupper() or char in "←≈−=" else 0.61
-
-
 def _box(lines: list[str], size_pt: float) -> tuple[float, float]:
-    widest = max(sum(_advance(c) for c in line) for line in lines) * size_pt / 72
+    widest = max(text_width_px(line, size_pt) for line in lines) / 72
     return widest + 2 * PAD, len(lines) * LINE + PAD
 
 
@@ -290,4 +281,4 @@ def _draw_legend(axes: Any, graph: DecisionGraph, x: float, y: float) -> None:
         colour, width, dashes, _ = STYLE[kind]
         axes.plot([x, x + 0.4], [y, y], color=colour, linewidth=width, linestyle=dashes)
         axes.text(x + 0.48, y, text, fontsize=SIZE_PT, color=INK, va="center", parse_math=False)
-        x += 0.48 + sum(_advance(c) for c in text) * SIZE_PT / 72 + 0.3
+        x += 0.48 + text_width_px(text, SIZE_PT) / 72 + 0.3

@@ -48,7 +48,7 @@ def _advance(char: str) -> float:
         return 0.95
     if unicodedata.east_asian_width(char) in "WF":
         return 1.05
-    return 0.66 if char.isupper() else 0.6
+    return 0.68 if char.isupper() or char in "←≈−=" else 0.61
 
 
 def fit(text: str, width_px: float, size_px: float) -> str:

@@ -21,7 +21,8 @@ from typing import NamedTuple
 
 from fairlane.reference.model.graph import Catalog, Graph
 from fairlane.reference.model.policy import Completion, Memory, RequestView, Running, View
-from fairlane.reference.model.yields import exact_yield
+from fairlane.reference.model.same import Same
+from fairlane.reference.model.score import row_yields
 
 
 class Rate(NamedTuple):
@@ -50,44 +51,26 @@ class _Service(NamedTuple):
     finished: bool
 
 
-class _Same:
-    """A key that stands for one object; hashing rationals costs more than what is looked up by them."""
-
-    __slots__ = ("of",)
-
-    def __init__(self, of: object) -> None:
-        self.of = of
-
-    def __hash__(self) -> int:
-        return id(self.of)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.of is other.of
-
-
 @lru_cache(maxsize=64)
-def _durations(same: _Same) -> tuple[Measured, ...]:
-    assert isinstance(same.of, Catalog)
-    return tuple(Measured(graph, float(graph.duration_ms), order) for order, graph in enumerate(same.of))
+def _durations(catalog: Same[Catalog]) -> tuple[Measured, ...]:
+    return tuple(Measured(graph, float(graph.duration_ms), order) for order, graph in enumerate(catalog.of))
 
 
 def measured_graphs(view: View) -> tuple[Measured, ...]:
     """Every graph that the dispatcher has an estimate of, in catalog order."""
     if view.estimates is view.catalog.durations_ms:
-        return _durations(_Same(view.catalog))
+        return _durations(Same(view.catalog))
     return tuple(Measured(graph, float(known), order) for order, graph, known in view.known_graphs())
 
 
 @lru_cache(maxsize=65536)
-def _yields(same: _Same) -> tuple[float, ...]:
-    """D(1), D(2), ... of an acceptance list; later widths add nothing."""
-    assert isinstance(same.of, tuple)
-    return tuple(float(exact_yield(same.of, k, k)) for k in range(1, len(same.of) + 2))
+def _rounded(acceptance: Same[tuple[Fraction, ...]]) -> tuple[float, ...]:
+    return tuple(float(expected) for expected in row_yields(acceptance))
 
 
 def yields(acceptance: tuple[Fraction, ...]) -> tuple[float, ...]:
     """D(1), D(2), ... of an acceptance list, one more than its drafts; later widths add nothing."""
-    return _yields(_Same(acceptance))
+    return _rounded(Same(acceptance))
 
 
 def row_tokens(request: RequestView, width: int) -> float:

@@ -10,6 +10,16 @@ from __future__ import annotations
 import numpy as np
 
 from fairlane.compiling.flags import inner, kernel
+from fairlane.oracle.kernels.tiny_record import (
+    ALL_REQUESTS,
+    ALL_STEPS,
+    MOST_JOINT,
+    MOST_LENGTHS,
+    MOST_SERVED,
+    MOST_WIDTH,
+    N_COUNTS,
+    TIME_PRICE,
+)
 from fairlane.oracle.kernels.tiny_tables import (
     CAPACITIES,
     CHOSEN,
@@ -194,20 +204,20 @@ def sweep_all(words, at, worst, t, earned, costs, states, counts, status):
         status[r], earned[r] = build(words, at[r], at[r + 1], worst, t)
         if status[r] != SWEPT:
             continue
-        cost = _sweep(t, words[at[r] + 4], worst)
+        cost = _sweep(t, words[at[r] + TIME_PRICE], worst)
         if cost < 0:
             status[r] = STUCK
             continue
         costs[r] = cost
         states[r] = n[STATES] - 1
-        counts[r, 0] = n[STEPS]
-        counts[r, 1] = n[SERVED]
-        counts[r, 2] = n[LENGTHS]
-        counts[r, 3] = n[WIDEST]
-        counts[r, 4] = n[JOINT]
-        counts[r, 5] = n[REQUESTS]
+        counts[r, ALL_STEPS] = n[STEPS]
+        counts[r, MOST_SERVED] = n[SERVED]
+        counts[r, MOST_LENGTHS] = n[LENGTHS]
+        counts[r, MOST_WIDTH] = n[WIDEST]
+        counts[r, MOST_JOINT] = n[JOINT]
+        counts[r, ALL_REQUESTS] = n[REQUESTS]
 
 
 def empty_results(n: int) -> tuple[Floats, Floats, Ints, Ints, Ints]:
     """Arrays for n instances: value of tokens, cost, states, counts, status."""
-    return np.empty(n), np.empty(n), np.empty(n, np.int64), np.empty((n, 6), np.int64), np.empty(n, np.int64)
+    return np.empty(n), np.empty(n), np.empty(n, np.int64), np.empty((n, N_COUNTS), np.int64), np.empty(n, np.int64)

@@ -1,8 +1,6 @@
 """Tables of one tiny instance from its record of doubles: durations by what is served, local states, row laws.
 
-A record is what `tiny_batch` writes: [graphs, requests, prefill value, decode value, time price, completion price,
-first-output price, price of age or energy], then [duration, prefill capacity, lanes, decode capacity, width] a graph,
-then [prompt, generated, limit, weight, K, A], K times [length, probability] and A times [q, 1 - q] a request.
+What stands where in a record, `tiny_record` says.
 """
 
 from __future__ import annotations
@@ -13,6 +11,29 @@ import numpy as np
 import numpy.typing as npt
 
 from fairlane.compiling.flags import inner
+from fairlane.oracle.kernels.tiny_record import (
+    COMPLETION_PRICE,
+    DECODE_CAPACITY,
+    DECODE_VALUE,
+    DURATION,
+    FIRST_OUTPUT_PRICE,
+    GENERATED,
+    GRAPH,
+    HEAD,
+    LIMIT,
+    N_DRAFTS,
+    N_GRAPHS,
+    N_LENGTHS,
+    N_REQUESTS,
+    OTHER_PRICES,
+    PREFILL_CAPACITY,
+    PREFILL_LANES,
+    PREFILL_VALUE,
+    PROMPT,
+    REQUEST,
+    ROW_WIDTH,
+    WEIGHT,
+)
 
 # what becomes of an instance
 SWEPT, AGES, COUPLED, RANGE, LARGE, STUCK = 0, 1, 2, 3, 4, 5
@@ -29,8 +50,6 @@ MOST_LAWS = 1 << 17
 LEAST, MOST = 1e-50, 1e50
 # and this is the least product of accepted drafts, and of the chances of one joint outcome
 LEAST_CHANCE = 1e-100
-
-HEAD, GRAPH, REQUEST = 8, 5, 6
 
 # counts in `Scratch.n`
 REQUESTS, STATES, WIDTHS, CAPACITIES, STEPS, SERVED, LENGTHS, WIDEST, JOINT = range(9)
@@ -119,19 +138,24 @@ def _keep_duration(durations, c, w, s, duration, worst):
 @inner
 def _read_requests(words, at, n, record_at, rates):
     """Where each request's words begin; the most that capacities and widths can matter; or a refusal."""
-    requests = int(words[at + 1])
+    requests = int(words[at + N_REQUESTS])
     if requests > MOST_REQUESTS:
         return LARGE, 0, 0
     n[REQUESTS] = requests
     n[LENGTHS] = 1
-    completion, first_output = words[at + 5], words[at + 6]
-    here = at + HEAD + GRAPH * int(words[at])
+    completion, first_output = words[at + COMPLETION_PRICE], words[at + FIRST_OUTPUT_PRICE]
+    here = at + HEAD + GRAPH * int(words[at + N_GRAPHS])
     tokens = 0.0
     waiting = 0
     widest = 1
     for i in range(requests):
         record_at[i] = here
-        prompt, generated, limit, weight = words[here], words[here + 1], words[here + 2], words[here + 3]
+        prompt, generated, limit, weight = (
+            words[here + PROMPT],
+            words[here + GENERATED],
+            words[here + LIMIT],
+            words[here + WEIGHT],
+        )
         if prompt + limit > MOST_TOKENS - 2:
             return LARGE, 0, 0
         if weight == 0.0 or not _fits(weight):
@@ -142,7 +166,7 @@ def _read_requests(words, at, n, record_at, rates):
         if prompt > 0:
             waiting += 1
         tokens = max(tokens, prompt)
-        lengths, drafts = int(words[here + 4]), int(words[here + 5])
+        lengths, drafts = int(words[here + N_LENGTHS]), int(words[here + N_DRAFTS])
         n[LENGTHS] = max(n[LENGTHS], lengths)
         # a wider row changes nothing: no draft of it can be accepted, or none is left to be published
         widest = max(widest, min(drafts + 1, int(limit - generated)))
@@ -156,9 +180,9 @@ def _read_requests(words, at, n, record_at, rates):
                 return RANGE, 0, 0
         here += 2 * drafts
     if waiting > 1:
-        for g in range(int(words[at])):
+        for g in range(int(words[at + N_GRAPHS])):
             graph = at + HEAD + GRAPH * g
-            if words[graph + 2] > 1 and words[graph + 1] > 0:
+            if words[graph + PREFILL_LANES] > 1 and words[graph + PREFILL_CAPACITY] > 0:
                 return COUPLED, 0, 0
     return SWEPT, int(tokens), widest
 
@@ -170,13 +194,13 @@ def _read_graphs(words, at, n, widths, capacities, durations, most_rows, most_to
     most_rows[:] = 0
     n[WIDTHS] = n[CAPACITIES] = 0
     n[SERVED] = 1
-    for g in range(int(words[at])):
+    for g in range(int(words[at + N_GRAPHS])):
         graph = at + HEAD + GRAPH * g
-        duration = words[graph]
+        duration = words[graph + DURATION]
         if duration == 0.0 or not _fits(duration):
             return RANGE
-        capacity = int(min(words[graph + 1], most_tokens))
-        rows = int(min(words[graph + 3], n[REQUESTS]))
+        capacity = int(min(words[graph + PREFILL_CAPACITY], most_tokens))
+        rows = int(min(words[graph + DECODE_CAPACITY], n[REQUESTS]))
         n[SERVED] = max(n[SERVED], min(n[REQUESTS], rows + (1 if capacity else 0)))
         c = 0
         if capacity:
@@ -186,7 +210,7 @@ def _read_graphs(words, at, n, widths, capacities, durations, most_rows, most_to
             n[CAPACITIES] = max(n[CAPACITIES], c)
             _keep_duration(durations, c, 0, 0, duration, worst)
         if rows:
-            w = _number_of(widths, n[WIDTHS], int(min(words[graph + 4], widest)))
+            w = _number_of(widths, n[WIDTHS], int(min(words[graph + ROW_WIDTH], widest)))
             if w < 0:
                 return LARGE
             n[WIDTHS] = max(n[WIDTHS], w + 1)
@@ -202,7 +226,7 @@ def _read_graphs(words, at, n, widths, capacities, durations, most_rows, most_to
 def _read_prior(words, here, mass, beyond, generated, limit):
     """Mass at each length, all above the limit moved to it, and beyond each; returns the mean length to come."""
     mass[: limit + 1] = 0.0
-    lengths = int(words[here + 4])
+    lengths = int(words[here + N_LENGTHS])
     if lengths == 0:
         mass[limit] = 1.0
     for k in range(here + REQUEST, here + REQUEST + 2 * lengths, 2):
@@ -219,10 +243,10 @@ def _read_prior(words, here, mass, beyond, generated, limit):
 @inner
 def _mark_places(words, here, place, beyond, widths, n_widths, capacities, n_capacities):
     """place[x] = 1 for prompt remainders x, and for outputs (from prompt + 1 on) that serving reaches."""
-    prompt, generated, limit = int(words[here]), int(words[here + 1]), int(words[here + 2])
+    prompt, generated, limit = int(words[here + PROMPT]), int(words[here + GENERATED]), int(words[here + LIMIT])
     output = prompt + 1
-    drafts_at = here + REQUEST + 2 * int(words[here + 4])
-    drafts = int(words[here + 5])
+    drafts_at = here + REQUEST + 2 * int(words[here + N_LENGTHS])
+    drafts = int(words[here + N_DRAFTS])
     place[: output + limit + 1] = 0
     place[prompt if prompt else output + generated] = 1
     for x in range(prompt, 0, -1):
@@ -248,9 +272,9 @@ def _mark_places(words, here, place, beyond, widths, n_widths, capacities, n_cap
 @inner
 def _row_law(words, here, place, mass, beyond, shift, chance, g, width, x, output, stride, law):
     """Outcomes of a row that has published g, at local state x, from place ``law`` on; the place after them, or -1."""
-    limit = int(words[here + 2])
-    drafts_at = here + REQUEST + 2 * int(words[here + 4])
-    drafts = int(words[here + 5])
+    limit = int(words[here + LIMIT])
+    drafts_at = here + REQUEST + 2 * int(words[here + N_LENGTHS])
+    drafts = int(words[here + N_DRAFTS])
     if law + width >= MOST_LAWS:
         return -1
     reach = 1.0
@@ -287,10 +311,10 @@ def build(words, at, end, worst, t):
     """Fill the tables from words[at:end]; what becomes of the instance, and the value of its tokens."""
     if end - at < HEAD:
         return RANGE, 0.0
-    for k in range(at + 2, at + HEAD):
+    for k in range(at + PREFILL_VALUE, at + HEAD):
         if not _fits(words[k]):
             return RANGE, 0.0
-    if words[at + 7] != 0.0:
+    if words[at + OTHER_PRICES] != 0.0:
         return AGES, 0.0
     n, each, laws, shift, local, place, chance = t.n, t.each, t.laws, t.shift, t.local, t.place, t.chance
     mass, beyond, widths, capacities = t.prior[0], t.prior[1], each[WIDTH], each[CAPACITY]
@@ -300,16 +324,16 @@ def build(words, at, end, worst, t):
     status = _read_graphs(words, at, n, widths, capacities, t.durations, t.most_rows, most_tokens, widest, worst)
     if status != SWEPT:
         return status, 0.0
-    prefill_value, decode_value = words[at + 2], words[at + 3]
+    prefill_value, decode_value = words[at + PREFILL_VALUE], words[at + DECODE_VALUE]
     n_widths = n[WIDTHS]
     operators = n_widths + n[CAPACITIES]
     states, steps, row, law = 1, 0, 0, 0
     earned = 0.0
     for i in range(n[REQUESTS]):
         here = each[RECORD, i]
-        prompt, generated, limit = int(words[here]), int(words[here + 1]), int(words[here + 2])
+        prompt, generated, limit = int(words[here + PROMPT]), int(words[here + GENERATED]), int(words[here + LIMIT])
         length = _read_prior(words, here, mass, beyond, generated, limit)
-        earned += words[here + 3] * (prefill_value * prompt + decode_value * length)
+        earned += words[here + WEIGHT] * (prefill_value * prompt + decode_value * length)
         _mark_places(words, here, place, beyond, widths, n_widths, capacities, n[CAPACITIES])
         # places in order of progress
         output = prompt + 1

@@ -30,6 +30,18 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from fairlane.oracle.kernels.tiny_record import (
+    ALL_REQUESTS,
+    ALL_STEPS,
+    GRAPH,
+    HEAD,
+    MOST_JOINT,
+    MOST_LENGTHS,
+    MOST_SERVED,
+    MOST_WIDTH,
+    PREFILL_VALUE,
+    REQUEST,
+)
 from fairlane.oracle.rational.plain import Sense
 from fairlane.oracle.solve import Solution, solve
 from fairlane.reference.errors import TooLarge
@@ -42,8 +54,7 @@ Bools = npt.NDArray[np.bool_]
 UNIT = 2.0**-53
 # records swept by one call of the kernel, which an interrupt waits for
 AT_ONCE = 4096
-# words of an objective, of a graph, and of a request without prior and acceptance
-PRICES, GRAPH, REQUEST = 6, 5, 6
+PRICES = HEAD - PREFILL_VALUE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,13 +197,14 @@ def _records(instances: Sequence[Instance]) -> tuple[list[float], list[int]]:
 
 def cost_roundings(counts: Ints) -> Ints:
     """Most roundings that a term of a cost passes through, from the kernel's counts D, B, K, w, J, r."""
-    steps, served, lengths, width, joint, requests = counts.T
+    steps, served, lengths = counts[:, ALL_STEPS], counts[:, MOST_SERVED], counts[:, MOST_LENGTHS]
+    width, joint, requests = counts[:, MOST_WIDTH], counts[:, MOST_JOINT], counts[:, ALL_REQUESTS]
     return np.asarray(steps * (served * (3 * width + 2 * lengths + 3) + joint + requests + 8))
 
 
 def earned_roundings(counts: Ints) -> Ints:
     """Most roundings that a term of the tokens' value passes through."""
-    return np.asarray(counts[:, 5] + 2 * counts[:, 2] + 8)
+    return np.asarray(counts[:, ALL_REQUESTS] + 2 * counts[:, MOST_LENGTHS] + 8)
 
 
 def bounds(earned: Floats, costs: Floats, counts: Ints) -> tuple[Floats, Floats]:

@@ -18,6 +18,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from fairlane.reference.errors import InvalidInstance
 from fairlane.reference.exact import Real, as_fraction, compare, show
 from fairlane.reference.model.graph import Graph
+from fairlane.reference.model.same import Same
 
 
 class LaneRequest(Protocol):
@@ -54,25 +55,10 @@ def prompt_value(request: LaneRequest, share: int, decode_value: Fraction) -> Fr
     return request.weight * (share + first_output)
 
 
-class _Same:
-    """A key that stands for one object; hashing rationals costs more than the yields they give."""
-
-    __slots__ = ("acceptance",)
-
-    def __init__(self, acceptance: tuple[Fraction, ...]) -> None:
-        self.acceptance = acceptance
-
-    def __hash__(self) -> int:
-        return id(self.acceptance)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.acceptance is other.acceptance
-
-
 @lru_cache(maxsize=65536)
-def _yields(same: _Same) -> tuple[Fraction, ...]:
-    """D(1), D(2), ... of an acceptance list; later widths add nothing."""
-    reach = accumulate((Fraction(1), *same.acceptance), mul)
+def row_yields(acceptance: Same[tuple[Fraction, ...]]) -> tuple[Fraction, ...]:
+    """D(1), D(2), ... of an acceptance list, one more than its drafts; later widths add nothing."""
+    reach = accumulate((Fraction(1), *acceptance.of), mul)
     return tuple(accumulate(reach))
 
 
@@ -97,7 +83,7 @@ class RowValues:
         known = self._known.get(key)
         # the acceptance object is kept beside its value, so that its id is not given to another one
         if known is None:
-            known = self._known[key] = (acceptance, self._decode_value * _yields(_Same(acceptance))[most - 1])
+            known = self._known[key] = (acceptance, self._decode_value * row_yields(Same(acceptance))[most - 1])
         return known[1]
 
 
