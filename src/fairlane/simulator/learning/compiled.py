@@ -173,6 +173,7 @@ def live_of(scenario: Scenario, fixed: Fixed) -> Live:
         waiting=np.zeros(n_templates + 1, dtype=np.int64),
         streams=np.zeros(n_templates + 1, dtype=np.int64),
         ranked=np.zeros((len(fixed.widths) + 3, n_templates + n_lanes), dtype=np.int64),
+        sums=np.zeros((len(fixed.widths) + 1, n_templates + n_lanes, c.N_SUMS)),
         estimates=unmeasured_rows(n_graphs),
         knowledge=knowledge,
         offers=np.zeros((n_graphs + c.N_EXTRA_ROWS, c.N_OFFER)),

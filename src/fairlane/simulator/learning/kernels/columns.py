@@ -51,6 +51,8 @@ KEPT_ROW, TRIED_ROW, BEST_ROW = range(3)
 N_EXTRA_ROWS = 3
 # lanes of an offer: prompt (-1 for none), number of rows, rows
 LANE_PROMPT, LANE_ROWS, LANE_FIRST = range(3)
+# running sums over the first rows of a ranking
+SUM_GAIN, SUM_AGE, SUM_PRICE, N_SUMS = range(4)
 # the incumbent's lanes against a probe's: phase (0 prefill, 1 decode), and whether the probe serves the same
 PHASE, SAME = range(2)
 # options; no earning rate of delay and no limit of it are nan
@@ -116,6 +118,7 @@ class Live(NamedTuple):
     waiting: Integers
     streams: Integers
     ranked: Integers
+    sums: Floats
     estimates: Floats
     knowledge: Floats
     offers: Floats

@@ -23,16 +23,17 @@ from fairlane.simulator.learning.kernels.scores import (
 
 
 @inner
-def faded(rate, amount, span_ms, history_ms):
-    """A service rate after a graph."""
-    return math.exp(-span_ms / history_ms) * rate - math.expm1(-span_ms / history_ms) * amount / span_ms
+def faded(rate, amount, kept, lost, span_ms):
+    """A service rate after a graph; ``kept`` is e^(-T/H), ``lost`` the same less 1."""
+    return kept * rate - lost * amount / span_ms
 
 
 @callee
 def fade(fixed, live, first_lane, span_ms):
     """Service rates of all who were live; lanes of the launch begin at ``first_lane``."""
     counters, requests, prices = live.counters, live.requests, live.prices
-    history = fixed.options[HISTORY]
+    kept = math.exp(-span_ms / fixed.options[HISTORY])
+    lost = math.expm1(-span_ms / fixed.options[HISTORY])
     n_decoding = 0
     for k in range(counters[N_LINE]):
         i = live.line[k]
@@ -55,12 +56,12 @@ def fade(fixed, live, first_lane, span_ms):
         after = math.nan
         if not math.isnan(z):
             if z != 0.0:
-                after = faded(z, 1.0 if served else 0.0, span_ms, history)
+                after = faded(z, 1.0 if served else 0.0, kept, lost, span_ms)
         elif published > 0 and delivery > 0.0:
             after = delivery
         if x == 0.0:
             prices[i, X] = math.nan
             prices[i, Z] = math.nan
         else:
-            prices[i, X] = faded(x, tokens, span_ms, history)
+            prices[i, X] = faded(x, tokens, kept, lost, span_ms)
             prices[i, Z] = after

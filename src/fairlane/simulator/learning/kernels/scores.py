@@ -15,6 +15,7 @@ from fairlane.simulator.learning.kernels.columns import (
     DECODE,
     DELIVERY_FAIR,
     DELIVERY_PRICE,
+    GAIN,
     GENERATED,
     GROSS,
     GROSS_PER_MS,
@@ -41,6 +42,9 @@ from fairlane.simulator.learning.kernels.columns import (
     SERVED_AGE,
     SERVED_PRICE,
     SIZE,
+    SUM_AGE,
+    SUM_GAIN,
+    SUM_PRICE,
     T_KIND,
     T_LIMIT,
     TEMPLATE,
@@ -155,21 +159,31 @@ def freeze(fixed, live):
 @callee
 def rank(fixed, live, place, width, span):
     """Streams by what serving them changes into row ``place`` of the ranking; ties by least recent service."""
-    prices, ranked = live.prices, live.ranked
+    prices, ranked, sums = live.prices, live.ranked, live.sums
     interval = live.amounts[INTERVAL]
     for k in range(live.counters[N_STREAMS]):
         i = live.streams[k]
         price = prices[i, AGE_PRICE]
-        gain = prices[i, OUTPUT_PRICE] * row_tokens(fixed, live, i, width) + prices[i, DELIVERY_PRICE]
-        # the readable policy adds its retirement, which is zero here
-        gain += 0.0
+        gain = row_gain(fixed, live, i, width)
         spared = interval * price * (prices[i, AGE] + span) if price != 0.0 else price
+        prices[i, GAIN] = gain
         prices[i, WORTH] = gain + spared
         at = k
         while at > 0 and prices[ranked[place, at - 1], WORTH] < prices[i, WORTH]:
             ranked[place, at] = ranked[place, at - 1]
             at -= 1
         ranked[place, at] = i
+    gains = 0.0
+    served_age = 0.0
+    served_price = 0.0
+    for k in range(live.counters[N_STREAMS]):
+        i = ranked[place, k]
+        gains += prices[i, GAIN]
+        served_age += prices[i, AGE_PRICE] * prices[i, AGE]
+        served_price += prices[i, AGE_PRICE]
+        sums[place, k, SUM_GAIN] = gains
+        sums[place, k, SUM_AGE] = served_age
+        sums[place, k, SUM_PRICE] = served_price
 
 
 @inner
@@ -240,11 +254,7 @@ def ranking(fixed, live, g, cost_ms):
 @callee
 def value_lanes(fixed, live, row, g, cost_ms):
     """The score of the lanes in a row of the offers, as a cohort of graph g at a cost."""
-    lanes, offers, prices = live.offer_lanes, live.offers, live.prices
-    gross = 0.0
-    prompt = lanes[row, LANE_PROMPT]
-    if prompt >= 0:
-        gross = prompt_value(live, prompt, min(fixed.graphs[g, PREFILL], live.requests[prompt, PROMPT]))
+    lanes, prices = live.offer_lanes, live.prices
     gains = 0.0
     served_age = 0.0
     served_price = 0.0
@@ -253,6 +263,17 @@ def value_lanes(fixed, live, row, g, cost_ms):
         gains += row_gain(fixed, live, i, fixed.graphs[g, WIDTH])
         served_age += prices[i, AGE_PRICE] * prices[i, AGE]
         served_price += prices[i, AGE_PRICE]
+    value(fixed, live, row, g, cost_ms, gains, served_age, served_price)
+
+
+@callee
+def value(fixed, live, row, g, cost_ms, gains, served_age, served_price):
+    """The score of a row of the offers from the sums over its decode rows."""
+    offers = live.offers
+    gross = 0.0
+    prompt = live.offer_lanes[row, LANE_PROMPT]
+    if prompt >= 0:
+        gross = prompt_value(live, prompt, min(fixed.graphs[g, PREFILL], live.requests[prompt, PROMPT]))
     gross += gains
     offers[row, GROSS] = gross
     offers[row, SERVED_AGE] = served_age
@@ -265,15 +286,19 @@ def value_lanes(fixed, live, row, g, cost_ms):
 @callee
 def offer(fixed, live, g, cost_ms):
     """The best cohort of a feasible graph at a cost, into its row of the offers."""
-    lanes = live.offer_lanes
+    lanes, sums = live.offer_lanes, live.sums
     lanes[g, LANE_PROMPT] = best_prompt(fixed, live, g, -1)
     n_rows = min(fixed.graphs[g, DECODE], live.counters[N_STREAMS])
     lanes[g, LANE_ROWS] = n_rows
-    if n_rows > 0:
-        place = ranking(fixed, live, g, cost_ms)
-        for k in range(n_rows):
-            lanes[g, LANE_FIRST + k] = live.ranked[place, k]
-    value_lanes(fixed, live, g, g, cost_ms)
+    if n_rows == 0:
+        value(fixed, live, g, g, cost_ms, 0.0, 0.0, 0.0)
+        return
+    place = ranking(fixed, live, g, cost_ms)
+    for k in range(n_rows):
+        lanes[g, LANE_FIRST + k] = live.ranked[place, k]
+    # the first n rows added up one by one, which a running sum is
+    k = n_rows - 1
+    value(fixed, live, g, g, cost_ms, sums[place, k, SUM_GAIN], sums[place, k, SUM_AGE], sums[place, k, SUM_PRICE])
 
 
 @callee
