@@ -83,10 +83,10 @@ def dispatch_us(config: LearningConfig, quick: bool) -> tuple[float, float, int]
 
 
 def main() -> None:
-    """Print the table, and write it where asked."""
+    """Measure, print and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="two runs a row instead of seven")
-    parser.add_argument("--output", type=Path)
+    parser.add_argument("--output", type=Path, default=Path("benchmarks/results/learning.md"))
     options = parser.parse_args()
     start = time.thread_time()
     run_compiled(LearningConfig(policy="ttl"), replace(scenario(), measure_busy_ms=0.0, learn_busy_ms=10.0), 0)
@@ -112,11 +112,7 @@ def main() -> None:
         figures = f"{launches:,} | {compiled:.2f} | {readable:.0f} | {readable / compiled:.0f} | {within} |"
         lines.append(f"| {config.label} | {figures}")
         print(lines[-1], flush=True)
-    text = "\n".join(lines) + "\n"
-    if options.output is None:
-        print(text)
-    else:
-        options.output.write_text(text, encoding="utf-8")
+    options.output.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,9 @@ from fairlane.simulator.learning.estimate_table import estimate_of, row_options,
 from fairlane.simulator.learning.estimator import PredictiveKind
 from fairlane.simulator.learning.kernels import columns as c
 from fairlane.simulator.learning.kernels import estimate_row as row
+from fairlane.simulator.learning.kernels.advance import advance
 from fairlane.simulator.learning.kernels.columns import Fixed, Live
+from fairlane.simulator.learning.kernels.settling import mature
 from fairlane.simulator.learning.outcome import GraphOutcome, LearningRun, Totals
 from fairlane.simulator.learning.policies.spec import Lifetime
 from fairlane.simulator.learning.scenario import Scenario
@@ -203,10 +205,6 @@ def grown(live: Live) -> Live:
 
 def run_compiled(config: LearningConfig, scenario: Scenario, seed: int) -> LearningRun:
     """A run in arrays; see `fairlane.simulator.learning.run`. The caller asks `why_readable` first."""
-    # compiled code: loading numba takes longer than a small instance
-    from fairlane.simulator.learning.kernels.advance import advance
-    from fairlane.simulator.learning.kernels.settling import mature
-
     fixed = fixed_of(config, scenario, seed)
     live = live_of(scenario, fixed)
     if scenario.history:
