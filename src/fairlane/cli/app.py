@@ -13,6 +13,7 @@ from fairlane.cli import (
     evaluate,
     experiment_ongoing,
     experiment_regret,
+    explore,
     export,
     graph,
     long_run,
@@ -41,6 +42,7 @@ def build() -> Any:  # a click command; typer does not publish its type
     app.command("solve")(solve.command)
     app.command("check")(check.command)
     app.command("evaluate")(evaluate.command)
+    app.command("explore")(explore.command)
     app.command("export")(export.command)
     app.command("graph")(graph.command)
     app.command("long-run")(long_run.command)
