@@ -58,7 +58,7 @@ docs: $(STAMP_DEV)
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 
 bench: $(STAMP_DEV)
-	for name in allocation oracle simulator learning; do $(BIN)/python benchmarks/$$name.py; done
+	for name in allocation oracle search simulator learning; do $(BIN)/python benchmarks/$$name.py; done
 
 $(BIN)/python:
 	$(FAIRLANE_PYTHON) -c 'import sys; sys.exit("fairlane needs Python 3.11 or later; found " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
