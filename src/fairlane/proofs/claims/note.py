@@ -18,36 +18,13 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.front_matter import front_matter_plugin
 from mdit_py_plugins.myst_role import myst_role_plugin
 
-from fairlane.proofs.claims.claim import Claim, Kind, Mention, Note, Option, Problem
-from fairlane.proofs.claims.prose import read_inline
+from fairlane.proofs.claims.claim import Claim, Kind, Mention, Note, Problem
+from fairlane.proofs.claims.directive import Content, read_directive, read_options
+from fairlane.proofs.claims.prose import read_html, read_inline, read_text
 
-_DIRECTIVE = re.compile(r"\{([\w:-]+)\}\s*(.*)")
-_OPTION = re.compile(r":([a-z][a-z-]*):(?:\s+(.*?))?\s*$")
 _ID = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
-# Directives whose content is Markdown again: a claim or a bare number inside one counts like any other.
-_NESTING = frozenset(
-    [
-        "note",
-        "tip",
-        "hint",
-        "important",
-        "warning",
-        "caution",
-        "danger",
-        "attention",
-        "error",
-        "seealso",
-        "admonition",
-        "dropdown",
-        "details",
-        "epigraph",
-        "sidebar",
-        "topic",
-        "card",
-        "grid",
-        "list-table",
-    ]
-)
+# What of a note's front matter a site shows.
+_SHOWN = re.compile(r"(?:title|subtitle|description|abstract):.*")
 
 
 def new_markdown() -> MarkdownIt:
@@ -84,6 +61,9 @@ def parse_note(text: str, *, file: Path, shown: str) -> Note:
     problems: list[Problem] = []
     titles: list[str] = []
 
+    def inline(children: Sequence[Token], line: int) -> None:
+        read_inline(children, path=shown, line=line, mentions=mentions, problems=problems)
+
     def walk(markdown_text: str, first_line: int) -> None:
         line = first_line
         heading = False
@@ -97,26 +77,45 @@ def parse_note(text: str, *, file: Path, shown: str) -> Note:
                 if heading:
                     titles.append(token.content)
                     heading = False
-                read_inline(token.children or (), path=shown, line=line, mentions=mentions, problems=problems)
+                inline(token.children or (), line)
             elif token.type in ("fence", "colon_fence"):
                 directive(token, line, closed=_is_closed(token, lines))
+            elif token.type == "html_block":
+                read_html(token.content, path=shown, line=line, problems=problems)
+            elif token.type == "front_matter":
+                for i, entry in enumerate(token.content.splitlines()):
+                    if _SHOWN.match(entry):
+                        read_text(entry, path=shown, line=line + 1 + i, problems=problems)
+
+    def caption(markdown_text: str, line: int) -> None:
+        for token in markdown().parseInline(markdown_text):
+            inline(token.children or (), line)
 
     def directive(token: Token, line: int, *, closed: bool) -> None:
-        match = _DIRECTIVE.fullmatch(token.info.strip())
-        if match is None:
+        found = read_directive(token, line)
+        if found is None:
             return
-        name, argument = match.groups()
-        if name == "claim":
+        if found.name == "claim":
             if not closed:
                 # Markdown closes it at the end of the text, and takes every later claim for a part of this one.
-                message = f"claim {argument!r} is not closed; need a line {token.markup!r} at its end"
+                message = f"claim {found.argument!r} is not closed; need a line {token.markup!r} at its end"
                 problems.append(Problem(path=shown, line=line, message=message))
-            claim = _parse_claim(argument, token, file=file, path=shown, line=line, problems=problems)
+            claim = _parse_claim(found.argument, token, file=file, path=shown, line=line, problems=problems)
             if claim is not None:
                 claims.append(claim)
-        elif name in _NESTING:
-            body, skipped = _without_options(token.content)
-            walk(body, line + 1 + skipped)
+                title = claim.find("title")
+                if title is not None:
+                    caption(title.value, title.line)
+            return
+        reason = found.unread()
+        if reason is not None:
+            problems.append(Problem(path=shown, line=line, message=reason))
+        for shown_text, at in found.captions(line):
+            caption(shown_text, at)
+        if found.content is Content.MARKDOWN:
+            walk(found.body, found.body_line)
+        elif found.content is Content.HTML:
+            read_html(found.body, path=shown, line=found.body_line, problems=problems)
 
     walk(text, 1)
     title = titles[0] if titles else file.stem
@@ -149,7 +148,7 @@ def _parse_claim(
         bad(line, f"claim id is {argument!r}; need lower-case words joined by single hyphens, such as 'yield-step'")
         return None
     content = token.content
-    options, rest = _read_options(content, line + 1)
+    options, rest = read_options(content, line + 1)
     seen: dict[str, int] = {}
     for option in options:
         if option.name in seen:
@@ -178,29 +177,6 @@ def _parse_claim(
         last_line=line + (token.map[1] - token.map[0] if token.map is not None else 1) - 1,
         body_line=line + 1 + rest,
     )
-
-
-def _read_options(content: str, first_line: int) -> tuple[list[Option], int]:
-    """Options at the top of a directive, and how many lines they take. Indented lines continue the option above."""
-    options: list[Option] = []
-    lines = content.splitlines()
-    count = 0
-    for i, text in enumerate(lines):
-        match = _OPTION.match(text)
-        if match is not None:
-            options.append(Option(name=match[1], value=match[2] or "", line=first_line + i))
-        elif options and text[:1].isspace() and text.strip():
-            last = options[-1]
-            options[-1] = Option(name=last.name, value=f"{last.value}\n{text.strip()}".strip("\n"), line=last.line)
-        else:
-            break
-        count = i + 1
-    return options, count
-
-
-def _without_options(content: str) -> tuple[str, int]:
-    _, count = _read_options(content, 0)
-    return "\n".join(content.splitlines()[count:]), count
 
 
 def note_files(path: Path) -> Iterator[Path]:
