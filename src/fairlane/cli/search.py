@@ -162,14 +162,14 @@ def _print(report: Report, space: Space, folder: Path | None) -> None:
     from fairlane.search.explain import instance_lines
 
     terminal = output.console()
-    terminal.print(f"{report.policy}: {witness_sentence(report)}")
+    terminal.print(f"{report.policy}: {witness_sentence(report)}", soft_wrap=True)
     witness = report.counterexample
     if witness is not None:
         for line in instance_lines(witness.instance):
             terminal.print(f"  {line}")
-        terminal.print(witness.explanation)
+        terminal.print(witness.explanation, soft_wrap=True)
         for region in witness.regions:
-            terminal.print(f"  {region.sentence()}")
-    terminal.print(bound_sentence(report, space))
+            terminal.print(f"  {region.sentence()}", soft_wrap=True)
+    terminal.print(bound_sentence(report, space), soft_wrap=True)
     if folder is not None:
         terminal.print(f"written to {folder}")

@@ -40,6 +40,10 @@ def verify_table(rows: Sequence[VerifyRow], method: str) -> Table:
     table.add_column("relative", justify="right", no_wrap=True, min_width=8)
     table.add_column("place", justify="right", no_wrap=True, min_width=8)
     table.add_column("first wrong decision", ratio=1)
+    if optimum is None:
+        # what is said of the instance holds for every policy
+        table.add_row("all policies", "too large", "", "", "", Text(rows[0].failure or "", style="red"))
+        return table
     gaps = column([None if row.evaluation is None else row.evaluation.gap for row in rows], digits=5)
     for row, value, gap in zip(rows, shown[2:], gaps, strict=True):
         if row.evaluation is None:

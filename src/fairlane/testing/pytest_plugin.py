@@ -80,6 +80,7 @@ def pytest_configure(config: pytest.Config) -> None:
     UsageError
         A policy, a gap or an instance that cannot be had.
     """
+    # pytest starts without numba unless a policy is asked for
     from fairlane.policies import load_policy
 
     names = config.getoption("fairlane_policy")
@@ -105,6 +106,7 @@ def _subjects(patterns: list[str]) -> Iterator[Subject]:
     UsageError
         A pattern that matches nothing.
     """
+    # as above
     from fairlane import suite
     from fairlane.reference.model.codec import load_instance
 
@@ -162,6 +164,7 @@ class SuiteItem(pytest.Item):
 
     def runtest(self) -> None:
         """Evaluate exactly and compare."""
+        # as above
         from fairlane.oracle.policy_value.evaluate import evaluate
 
         plan = self.config.stash[PLAN]

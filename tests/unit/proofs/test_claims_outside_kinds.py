@@ -72,12 +72,12 @@ def test_oracle_reads_a_file_beside_the_note_and_measures_a_policy(tmp_path: Pat
 
 
 def test_oracle_turns_red_when_the_certificate_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fairlane.oracle import certificate
+    from fairlane.proofs.claims.kinds import oracle
 
     def reject(*_: object, **__: object) -> None:
         raise CertificateRejected("state 0: value is not superharmonic")
 
-    monkeypatch.setattr(certificate, "certify", reject)
+    monkeypatch.setattr(oracle, "certify", reject)
     found = outcome("oracle", "", instance=INSTANCE, quantity="value", value="9")
     assert found.status is FAILED
     assert found.summary.startswith("certificate rejected")
