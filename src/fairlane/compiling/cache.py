@@ -45,8 +45,9 @@ def places_of(folder: Path) -> tuple[Path, ...]:
     # one installation a name, so that versions side by side do not clear each other's folders
     named = f"fairlane-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]}"
     roots = [folder / "__pycache__", Path(AppDirs(appname="fairlane", appauthor=False).user_cache_dir) / named]
-    if config.CACHE_DIR:
-        roots.insert(0, Path(config.CACHE_DIR) / named)
+    chosen: str = getattr(config, "CACHE_DIR", "")  # numba sets its settings by name
+    if chosen:
+        roots.insert(0, Path(chosen) / named)
     return tuple(root / f"{PREFIX}{digest_of(folder)}" for root in roots)
 
 
@@ -95,14 +96,14 @@ class _Place(_CacheLocator):  # type: ignore[misc]  # numba has no types
     def from_function(cls, py_func: Any, py_file: str) -> _Place:
         return cls(py_func)
 
-    def get_cache_path(self) -> str:
+    def get_cache_path(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]  # numba's raises
         return os.fspath(self.place)
 
-    def get_source_stamp(self) -> str:
+    def get_source_stamp(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]  # as above
         # the same in every place
         return self.place.name
 
-    def get_disambiguator(self) -> str:
+    def get_disambiguator(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]  # as above
         return str(self._line)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from typing import cast
 
 from fairlane.oracle.policy_value.evaluate import Evaluation, evaluate
 from fairlane.oracle.policy_value.likely_run import RunBlock, optimal_run, policy_run
@@ -114,5 +115,4 @@ def _loaded(name: str) -> Predicate:
     found = load_attribute(name, "predicate")
     if not callable(found):
         raise PolicyError(f"predicate {name!r} is a {type(found).__name__}; need a function of a case")
-    predicate: Predicate = found
-    return predicate
+    return cast(Predicate, found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from fairlane.reference.model.graph import Graph
@@ -149,7 +149,7 @@ def request_with(
 
 def objective_with(objective: Objective, prices: dict[str, Fraction]) -> Objective:
     """The objective with other prices."""
-    return Objective(**{name: prices.get(name, getattr(objective, name)) for name in PRICES})
+    return replace(objective, **prices)
 
 
 def plainly_named(instance: Instance) -> Instance:

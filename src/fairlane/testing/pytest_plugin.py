@@ -91,8 +91,8 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         config.stash[PLAN] = Plan(
             policies={name: load_policy(name) for name in names},
-            subjects=tuple(_subjects(config.getoption("fairlane_instances"))),
-            most=limit_of(config.getoption("fairlane_max_gap"), "--fairlane-max-gap"),
+            subjects=tuple(_subjects(config.getoption("fairlane_instances") or [])),
+            most=limit_of(config.getoption("fairlane_max_gap") or "0", "--fairlane-max-gap"),
         )
     except FairlaneError as error:
         raise pytest.UsageError(" ".join(str(error).split())) from None

@@ -242,7 +242,8 @@ def swallows(view: View) -> Decision:
 def illegal(view: View) -> Decision:
     """Puts a finished request into a lane once it is alone."""
     done = legal(view)
-    return done if len(view.requests) > 1 or view.requests[0].id == "a" else replace(done, decode=("a",), prefill=())
+    alone = [request.id for request in view.requests]
+    return done if len(alone) > 1 or alone == ["a"] else replace(done, decode=("a",), prefill=())
 
 
 def not_a_number(view: View) -> object:

@@ -183,16 +183,16 @@ def run_chunk(tables: Tables, output: Output, scalars: Scalars, lists: Lists) ->
         sort(picked, filled)
         for k in range(filled):
             i = picked[k]
-            output = requests[i, OUTPUT]
+            before = requests[i, OUTPUT]
             accepted = 0
             if drafts > 0:
-                row = absorb(absorb(scalars.stream, i), output)
+                row = absorb(absorb(scalars.stream, i), before)
                 kind = requests[i, KIND]
                 # a draw is a whole number below 2^53
                 while accepted < drafts and np.int64(absorb(row, accepted) >> np.uint64(11)) < bars[kind, accepted]:
                     accepted += 1
-            published = min(1 + accepted, requests[i, LENGTH] - output)
-            if published < 1 or output + published > requests[i, LIMIT]:
+            published = min(1 + accepted, requests[i, LENGTH] - before)
+            if published < 1 or before + published > requests[i, LIMIT]:
                 return BROKEN
             requests[i, OUTPUT] += published
             if requests[i, SERVED] == 0:

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import threading
 import time
+from multiprocessing.synchronize import SemLock
 
 import pytest
 
@@ -60,7 +61,7 @@ def test_too_little_shared_memory_is_one_line(monkeypatch: pytest.MonkeyPatch) -
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(multiprocessing.get_context(), "Lock", full, raising=False)
-    monkeypatch.setattr(multiprocessing.synchronize.SemLock, "__init__", full)
+    monkeypatch.setattr(SemLock, "__init__", full)
     with (
         pytest.raises(Unsupported, match=r"No space left on device; need room in /dev/shm .* --workers 1"),
         process_pool(2),
